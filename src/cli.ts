@@ -3,7 +3,7 @@
 import { confirmer } from './cli/confirm.js'
 import { passwordReader } from './cli/read-password.js'
 import { runCli } from './cli/run-cli.js'
-import { COMMAND } from './command-name.js'
+import { COMMAND } from './process/command-name.js'
 
 // A reader that has seen enough (`| head`) is no error.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1))

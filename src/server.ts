@@ -1,6 +1,6 @@
 /** Entry point: the HTTP server. */
-import { type LoadWatchers, runProcess } from './entry.js'
-import { startServer } from './start-server.js'
+import { type LoadWatchers, runProcess } from './process/run-process.js'
+import { startServer } from './process/start-server.js'
 
 /**
  * With replicas there is a load balancer, which needs a moment to send its requests elsewhere. Clients poll every 2 to
@@ -9,8 +9,8 @@ import { startServer } from './start-server.js'
 const NOTICE_MS = 4000
 
 const load: LoadWatchers = {
-  tracing: () => import('./tracing/open-tracing.js'),
-  metrics: () => import('./metrics/open-metrics.js'),
+  tracing: () => import('./telemetry/tracing/open-tracing.js'),
+  metrics: () => import('./telemetry/metrics/open-metrics.js'),
 }
 
 // Create Image waiters are served for up to 25 s after the signal.

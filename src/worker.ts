@@ -1,10 +1,10 @@
 /** Entry point: one worker process. */
-import { type LoadWatchers, runProcess } from './entry.js'
-import { startWorker } from './start-worker.js'
+import { type LoadWatchers, runProcess } from './process/run-process.js'
+import { startWorker } from './process/start-worker.js'
 
 const load: LoadWatchers = {
-  tracing: () => import('./tracing/open-tracing.js'),
-  metrics: () => import('./metrics/open-metrics.js'),
+  tracing: () => import('./telemetry/tracing/open-tracing.js'),
+  metrics: () => import('./telemetry/metrics/open-metrics.js'),
 }
 
 // 25 s for what runs, some more to put it back and close.

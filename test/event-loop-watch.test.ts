@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { watchEventLoop } from '../src/entry.js'
+import { watchEventLoop } from '../src/process/run-process.js'
 import { until } from './support/until.js'
 
 const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)

@@ -1,10 +1,10 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
-import { endOfDay, LARGE_GRANT } from '../account/administration.js'
-import { MAX_REASON_LENGTH } from '../account/operator-actions.js'
-import { type OperatorUser, operatorUserStore } from '../db/account-store.js'
+import { endOfDay, LARGE_GRANT } from '../core/operator/administration.js'
+import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
+import { type OperatorUser, operatorUserStore } from '../db/accounts/accounts.js'
 import type { Database } from '../db/client.js'
-import { isLine } from '../text.js'
+import { isLine } from '../lib/text.js'
 import { OperatorError } from './operator-error.js'
 
 export const MAX_CREDITS = Number.MAX_SAFE_INTEGER

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { operatorCreditStore } from '../db/credit-store.js'
+import { operatorCreditStore } from '../db/accounts/ledger.js'
 import {
   type Confirm,
   MAX_CREDITS,

@@ -1,6 +1,7 @@
 /** What happened to a generation, from its submit to its end, for `easel jobs show`. */
-import type { operatorGenerationStore } from '../db/history-store.js'
-import type { PutBackReason } from '../generation/run/claim.js'
+
+import type { PutBackReason } from '../core/generations/run/ports.js'
+import type { operatorGenerationStore } from '../db/generations/history.js'
 import { plural } from './output.js'
 
 type Found = NonNullable<Awaited<ReturnType<ReturnType<typeof operatorGenerationStore>['find']>>>

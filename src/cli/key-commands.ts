@@ -1,10 +1,10 @@
 /** API keys, and what was made with them. */
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { apiKeyHint, hashApiKey, newApiKey } from '../account/api-key.js'
-import type { Config } from '../config.js'
-import { operatorKeyStore } from '../db/api-key-store.js'
+import { apiKeyHint, hashApiKey, newApiKey } from '../core/accounts/api-key.js'
+import { operatorKeyStore } from '../db/accounts/api-keys.js'
 import type { Database } from '../db/client.js'
+import type { Config } from '../process/config.js'
 import { before, REASON, type ReasonOption, requireUser, since, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'

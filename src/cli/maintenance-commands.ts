@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { grantApplicationRole } from '../db/application-role.js'
-import { migrateDatabase } from '../db/migrate.js'
-import { lastMigration, MIGRATIONS } from '../release.js'
-import { auditService } from '../wiring.js'
+import { lastMigration, MIGRATIONS } from '../core/release.js'
+import { grantApplicationRole } from '../db/migrations/application-role.js'
+import { migrateDatabase } from '../db/migrations/migrate.js'
+import { auditService } from '../process/foundation.js'
 import type { Operator, Runner } from './connection.js'
 import { jsonOf, plural, table } from './output.js'
 

@@ -1,6 +1,6 @@
 /** Prompts that moderation refused. */
 import type { Command } from 'commander'
-import { refusedPromptLog } from '../db/refused-prompt-store.js'
+import { refusedPromptLog } from '../db/operator/refused-prompts.js'
 import { requireUser, wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'

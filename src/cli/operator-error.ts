@@ -1,8 +1,8 @@
 import { DrizzleQueryError } from 'drizzle-orm'
+import { BackendError } from '../core/generations/run/backend.js'
+import { isOutage } from '../core/outage.js'
+import { refusalOf } from '../db/checks/database-checks.js'
 import { sqlState } from '../db/client.js'
-import { refusalOf } from '../db/database-checks.js'
-import { BackendError } from '../generation/run/backend.js'
-import { isOutage } from '../outage.js'
 
 /** The command can't be done; the message is one sentence that says why or what to do instead. */
 export class OperatorError extends Error {}

@@ -1,9 +1,9 @@
 /** What waits, runs and fails, and pausing it. */
 import type { Command } from 'commander'
-import { oversight } from '../db/oversight-store.js'
-import { pauseStore } from '../db/pause-store.js'
-import { totalsOf } from '../generation/oversight/overview.js'
-import { nameOf, type Pausable, pause, resume } from '../generation/oversight/pauses.js'
+import { totalsOf } from '../core/operator/overview.js'
+import { nameOf, type Pausable, pause, resume } from '../core/operator/pauses.js'
+import { oversight } from '../db/operator/overview.js'
+import { pauseStore } from '../db/operator/pauses.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { imageList, publishedImages } from '../db/image-records.js'
-import { moveImages } from '../generation/library/move-images.js'
+import { moveImages } from '../core/images/move-images.js'
+import { imageList, publishedImages } from '../db/images/image-records.js'
 import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { isStorage } from '../images/storage.js'
 import type { Operator, Runner } from './connection.js'

@@ -1,17 +1,17 @@
 /** Users and their subscriptions. */
 import type { Command } from 'commander'
-import type { Subscription } from '../account/account.js'
-import { inOneYear } from '../account/administration.js'
-import { cancelAll, endAccount } from '../account/end-account.js'
-import { type OperatorUser, operatorSubscriptionStore, operatorUserStore } from '../db/account-store.js'
-import { administration, forgetPerson } from '../db/administration-store.js'
+import type { Subscription } from '../core/accounts/account.js'
+import { inOneYear } from '../core/operator/administration.js'
+import { cancelAll, endAccount } from '../core/operator/end-account.js'
+import { newWebhookSecret, OLD_SECRET_HOURS } from '../core/webhooks/webhook.js'
+import { type OperatorUser, operatorSubscriptionStore, operatorUserStore } from '../db/accounts/accounts.js'
+import { sessionStore } from '../db/accounts/sessions.js'
 import type { Database } from '../db/client.js'
-import { operatorGenerationStore } from '../db/history-store.js'
-import { operatorImageStore } from '../db/image-records.js'
-import { sessionStore } from '../db/session-store.js'
-import { operatorWebhookStore } from '../db/webhook-endpoint-store.js'
+import { operatorGenerationStore } from '../db/generations/history.js'
+import { operatorImageStore } from '../db/images/image-records.js'
+import { administration, forgetPerson } from '../db/operator/administration.js'
+import { operatorWebhookStore } from '../db/webhooks/endpoints.js'
 import { createImageStore } from '../images/open-image-store.js'
-import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import {
   type Confirm,
   emailAddress,

@@ -1,6 +1,6 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
-import { isStateOfPostgres } from '../outage.js'
+import { isStateOfPostgres } from '../core/outage.js'
 
 /** Drizzle for typed queries, and its pool for prepared statements. */
 export interface Database {

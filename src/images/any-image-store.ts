@@ -1,8 +1,8 @@
 /** What every kind of image store does. */
 import { createHash, type Hash } from 'node:crypto'
-import type { ImageFiles, ImageStore } from '../generation/library/image-store.js'
-import { SLUG } from '../generation/library/image-store.js'
-import type { OpenPublicFile } from '../generation/library/public-file.js'
+import type { ImageFiles, ImageStore } from '../core/images/ports.js'
+import { SLUG } from '../core/images/ports.js'
+import type { OpenPublicFile } from '../core/images/public-file.js'
 
 /** Every method throws on a slug that isn't one. What the store refuses rejects, with a sentence for the operator. */
 export interface AnyImageStore extends ImageStore, Pick<ImageFiles, 'read'> {

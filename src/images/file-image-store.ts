@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { IMAGE_FILE, ImageTooLarge, type StoreLacks } from '../generation/library/image-store.js'
-import { ForeignDirectory } from '../own-directory.js'
+import { IMAGE_FILE, ImageTooLarge, type StoreLacks } from '../core/images/ports.js'
+import { ForeignDirectory } from '../lib/own-directory.js'
 import { type AnyImageStore, EXTENSIONS, type Extension, fileName, publicUrls, sha256Of } from './any-image-store.js'
 
 /** Group reads, too: a web server in front may serve the directory. A stricter umask is respected. */

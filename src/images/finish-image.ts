@@ -1,9 +1,9 @@
 import { webcrypto } from 'node:crypto'
 import sharp, { type Sharp } from 'sharp'
-import { BackendError } from '../generation/run/backend.js'
-import type { FinishedImage, FinishImage } from '../generation/run/publish.js'
-import type { PreviewBoard } from '../generation/shared-ports.js'
-import { decodable } from '../image-bytes.js'
+import type { PreviewBoard } from '../core/generations/ports.js'
+import { BackendError } from '../core/generations/run/backend.js'
+import type { FinishedImage, FinishImage } from '../core/generations/run/publish.js'
+import { decodable } from '../core/images/image-bytes.js'
 import { plainPixels, withUncompressedPng } from './plain-png.js'
 import { generatedByAi, publishablePng } from './png-text.js'
 

@@ -1,7 +1,7 @@
 /** Image files as objects: what a bucket does for us, whether it is reached directly or through the server. */
 import { randomBytes } from 'node:crypto'
-import { ImageTooLarge, type PutOptions } from '../generation/library/image-store.js'
-import type { Delivery } from '../generation/shared-ports.js'
+import type { Delivery } from '../core/generations/ports.js'
+import { ImageTooLarge, type PutOptions } from '../core/images/ports.js'
 import { fileName, sha256Of } from './any-image-store.js'
 
 /** What a put binds: nobody else can store other bytes with it. */

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { crc32, type Inflate, inflate } from 'node:zlib'
-import { lengthOf, pngChunks } from '../image-bytes.js'
+import { lengthOf, pngChunks } from '../core/images/image-bytes.js'
 import { chunk, chunkPieces } from './png-text.js'
 import { withConcatenated } from './reused-memory.js'
 

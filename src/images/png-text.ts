@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { lengthOf, pngChunks } from '../image-bytes.js'
+import { lengthOf, pngChunks } from '../core/images/image-bytes.js'
 
 /** All that a published image keeps of what the encoder wrote; sRGB and our own text are added. */
 const KEPT = new Set(['IHDR', 'IDAT', 'IEND'])

@@ -1,4 +1,4 @@
-import { lengthOf } from '../image-bytes.js'
+import { lengthOf } from '../core/images/image-bytes.js'
 
 /**
  * Where the pieces before these were put together: megabytes that are new for each image cost more to clear and collect

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
-import { timeLimit } from '../abort-signals.js'
-import type { StoreLacks } from '../generation/library/image-store.js'
-import type { FileRequest, PublicFile } from '../generation/library/public-file.js'
+import type { StoreLacks } from '../core/images/ports.js'
+import type { FileRequest, PublicFile } from '../core/images/public-file.js'
+import { timeLimit } from '../lib/abort-signals.js'
 import { sha256Of } from './any-image-store.js'
 import { newProbeName, type ObjectFacts, type Objects, probeObjects } from './objects.js'
 import {

@@ -1,6 +1,7 @@
 /** The conditions of a request for an image in a bucket, where the server answers them itself. */
-import { matches, matchesWeakly } from '../etag.js'
-import type { FileRequest } from '../generation/library/public-file.js'
+
+import type { FileRequest } from '../core/images/public-file.js'
+import { matches, matchesWeakly } from '../lib/etag.js'
 import type { StoredObject } from './s3-capabilities.js'
 
 interface Tagged extends Pick<StoredObject, 'etag'> {

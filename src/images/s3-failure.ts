@@ -1,5 +1,5 @@
 /** What the SDK throws, as one sentence for the operator: its own errors may repeat keys and what was signed. */
-import { ImageTooLarge } from '../generation/library/image-store.js'
+import { ImageTooLarge } from '../core/images/ports.js'
 import type { S3Storage } from './storage.js'
 
 interface Thrown {

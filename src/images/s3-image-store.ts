@@ -1,4 +1,4 @@
-import { IMAGE_FILE } from '../generation/library/image-store.js'
+import { IMAGE_FILE } from '../core/images/ports.js'
 import { type AnyImageStore, EXTENSIONS, type Extension, fileName, publicUrls, sha256Of } from './any-image-store.js'
 import { putImage } from './objects.js'
 import { s3Bucket } from './s3-bucket.js'

@@ -1,7 +1,8 @@
 /** The image store of a worker that has no key: the server signs each put, and does the rest itself. */
-import { timeLimit } from '../abort-signals.js'
-import type { ImageStore } from '../generation/library/image-store.js'
-import { PROBE_FILE } from '../generation/library/image-store.js'
+
+import type { ImageStore } from '../core/images/ports.js'
+import { PROBE_FILE } from '../core/images/ports.js'
+import { timeLimit } from '../lib/abort-signals.js'
 import { fileName, publicUrls } from './any-image-store.js'
 import { type FoundObject, newProbeName, type Objects, probeObjects, putImage } from './objects.js'
 import type { PresignedPut } from './s3-bucket.js'

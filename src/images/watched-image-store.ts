@@ -1,5 +1,5 @@
-import { type ImageStore, ImageTooLarge, type StoreLacks } from '../generation/library/image-store.js'
-import type { Log } from '../log.js'
+import { type ImageStore, ImageTooLarge, type StoreLacks } from '../core/images/ports.js'
+import type { Log } from '../core/log.js'
 
 export interface StoreWatch {
   /** What is wrong with the store, as a sentence for the operator: found by the last check, or by a put since. */

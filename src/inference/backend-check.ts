@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../generation/run/backend.js'
-import type { FinishImage } from '../generation/run/publish.js'
-import { SAMPLERS, type Sampler } from '../generation/sampler.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../core/generations/run/backend.js'
+import type { FinishImage } from '../core/generations/run/publish.js'
+import { SAMPLERS, type Sampler } from '../core/generations/sampler.js'
 import { failure } from './backend-failure.js'
 import { within } from './server-http.js'
 

@@ -1,4 +1,4 @@
-import type { InferenceBackend } from '../generation/run/backend.js'
+import type { InferenceBackend } from '../core/generations/run/backend.js'
 import { type A1111Options, createA1111Backend } from './a1111/a1111-backend.js'
 import { createComfyuiBackend } from './comfyui/comfyui-backend.js'
 import { createOpenAiBackend } from './openai/openai-backend.js'

@@ -1,4 +1,4 @@
-import { BackendError } from '../generation/run/backend.js'
+import { BackendError } from '../core/generations/run/backend.js'
 import type { HttpReply, ServerHttp } from './server-http.js'
 import { isGatewayFault, isGatewayTimeout } from './server-reply.js'
 

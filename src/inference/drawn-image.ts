@@ -1,6 +1,6 @@
 import sharp from 'sharp'
-import type { Drawing } from '../generation/generation.js'
-import { decodable } from '../image-bytes.js'
+import type { Drawing } from '../core/generations/generation.js'
+import { decodable } from '../core/images/image-bytes.js'
 import type { Bad } from './backend-failure.js'
 import { kindOfBytes } from './unexpected-answer.js'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { timeLimit } from '../abort-signals.js'
-import { BackendError, type BackendErrorKind } from '../generation/run/backend.js'
+import { BackendError, type BackendErrorKind } from '../core/generations/run/backend.js'
+import { timeLimit } from '../lib/abort-signals.js'
 import { failure } from './backend-failure.js'
 import { createServerHttp, type ServerAddress, type ServerHttp, type Work } from './server-http.js'
 import { parsedJson, replyFailure } from './server-reply.js'

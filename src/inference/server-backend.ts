@@ -1,14 +1,14 @@
-import { linkedSignal } from '../abort-signals.js'
-import { MAX_SEED, SIZE_STEP } from '../generation/generation.js'
+import { MAX_SEED, SIZE_STEP } from '../core/generations/generation.js'
 import type {
   Capabilities,
   InferenceBackend,
   InferenceOptions,
   InferenceRequest,
   InferredImage,
-} from '../generation/run/backend.js'
-import type { Sampler } from '../generation/sampler.js'
-import { isStorable } from '../text.js'
+} from '../core/generations/run/backend.js'
+import type { Sampler } from '../core/generations/sampler.js'
+import { linkedSignal } from '../lib/abort-signals.js'
+import { isStorable } from '../lib/text.js'
 import { callFailure, failure, samplerUnavailable, unsupported } from './backend-failure.js'
 import { probe } from './recognize.js'
 import type { ServerSampler } from './samplers.js'

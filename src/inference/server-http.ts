@@ -1,6 +1,6 @@
 import { getProxyForUrl } from 'proxy-from-env'
 import { Agent, type Dispatcher, FormData, ProxyAgent, request } from 'undici'
-import { timeLimit } from '../abort-signals.js'
+import { timeLimit } from '../lib/abort-signals.js'
 import { networkFailure } from './backend-failure.js'
 
 /** Four images of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */

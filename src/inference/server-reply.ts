@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Drawing } from '../generation/generation.js'
-import type { BackendError } from '../generation/run/backend.js'
+import type { Drawing } from '../core/generations/generation.js'
+import type { BackendError } from '../core/generations/run/backend.js'
 import { failure } from './backend-failure.js'
 import { saysOutOfMemory } from './out-of-memory.js'
 import type { HttpReply } from './server-http.js'

@@ -6,8 +6,8 @@ import { extname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { whenAborted } from '../abort-signals.js'
-import { requireOwn } from '../own-directory.js'
+import { whenAborted } from '../lib/abort-signals.js'
+import { requireOwn } from '../lib/own-directory.js'
 import { errorCode } from './processes.js'
 
 /** A little longer than the services' own limit. */

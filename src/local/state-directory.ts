@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { ForeignDirectory, requireOwn } from '../own-directory.js'
+import { ForeignDirectory, requireOwn } from '../lib/own-directory.js'
 import { describeThisProcess, errorCode, isAlive } from './processes.js'
 
 /** Each entry is made by the file that uses it. */

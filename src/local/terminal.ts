@@ -1,6 +1,6 @@
 /** What a person at the terminal sees, and their Ctrl-C. */
 import { styleText } from 'node:util'
-import { whenAborted } from '../abort-signals.js'
+import { whenAborted } from '../lib/abort-signals.js'
 
 export interface Stage {
   readonly text: string

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createFairSlots } from '../http/fair-slots.js'
+import { createFairSlots } from '../http/shared/fair-slots.js'
 
 /** While images are read and scaled: a PNG and its pixels, some 20 MB. */
 const WORK = { total: 4, perHolder: 2, patienceMs: 0 }

@@ -1,4 +1,4 @@
-import { tooManyStreams } from '../errors.js'
+import { tooManyStreams } from '../core/errors.js'
 
 /** An account has one generation at a time, so more calls than one wait for the same one. */
 const MAX_PER_ACCOUNT = 8

@@ -1,10 +1,10 @@
 /** What a tool is, and how its arguments are read and its refusals told. */
 import type { ImageContent, TextContent, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import type { Caller } from '../account/account.js'
-import { type AppError, invalidParameter } from '../errors.js'
-import type { Polled } from '../generation/follow/poll.js'
-import { unknownField } from '../http/error-answers.js'
+import type { Caller } from '../core/accounts/account.js'
+import { type AppError, invalidParameter } from '../core/errors.js'
+import type { Polled } from '../core/generations/follow/poll.js'
+import { unknownField } from '../http/shared/error-responses.js'
 
 export interface ToolResult<Data extends object = object> {
   readonly content: (TextContent | ImageContent)[]

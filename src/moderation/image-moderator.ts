@@ -1,5 +1,5 @@
-import type { ViewableImage } from '../generation/library/image-store.js'
-import type { CheckImage } from '../generation/run/publish.js'
+import type { CheckImage } from '../core/generations/run/publish.js'
+import type { ViewableImage } from '../core/images/ports.js'
 import { type EndpointOptions, moderationEndpoint } from './moderation-endpoint.js'
 
 interface ImageModerator {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { timeLimit } from '../abort-signals.js'
-import type { Log } from '../log.js'
+import type { Log } from '../core/log.js'
+import { timeLimit } from '../lib/abort-signals.js'
 
 export interface EndpointOptions {
   /** The endpoint itself, like https://api.openai.com/v1/moderations. */

@@ -1,5 +1,5 @@
-import { moderationUnavailable } from '../errors.js'
-import type { Moderator } from '../generation/submit/submission.js'
+import { moderationUnavailable } from '../core/errors.js'
+import type { Moderator } from '../core/generations/submit/ports.js'
 import { type EndpointOptions, MINORS_CATEGORY, moderationEndpoint } from './moderation-endpoint.js'
 
 export interface RemoteModerator extends Moderator {

@@ -1,4 +1,4 @@
-import type { Moderator, Verdict } from '../generation/submit/submission.js'
+import type { Moderator, Verdict } from '../core/generations/submit/ports.js'
 import type { MinorsRule } from './engine/minors-rule.js'
 import { createTermMatcher, readText, type TermList, termsIn } from './engine/term-matcher.js'
 

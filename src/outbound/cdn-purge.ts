@@ -1,5 +1,5 @@
-import { timeLimit } from '../abort-signals.js'
-import type { PurgeCdn } from '../generation/library/takedown.js'
+import type { PurgeCdn } from '../core/images/takedown.js'
+import { timeLimit } from '../lib/abort-signals.js'
 
 const TIMEOUT_MS = 10_000
 const PATH = '{path}'

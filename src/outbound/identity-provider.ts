@@ -1,6 +1,6 @@
 import type { ClientAuth, Configuration } from 'openid-client'
-import type { IdentityProvider, Profile } from '../account/identity.js'
-import { isStorable } from '../text.js'
+import type { IdentityProvider, Profile } from '../core/accounts/identity.js'
+import { isStorable } from '../lib/text.js'
 import { providerFailures } from './provider-failures.js'
 
 interface ProviderOptions {

@@ -1,5 +1,5 @@
 /** What openid-client throws: a sentence for the operator's log, and one for who wanted to sign in. */
-import { SignInFailed } from '../account/identity.js'
+import { SignInFailed } from '../core/accounts/identity.js'
 
 /** Codes that speak of the provider's server and not of who wanted to sign in. */
 const FAULTS = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']

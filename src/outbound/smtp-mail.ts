@@ -1,4 +1,4 @@
-import type { SendMail } from '../account/account-mails.js'
+import type { SendMail } from '../core/accounts/account-mails.js'
 
 const CONNECT_MS = 10_000
 const SILENT_MS = 15_000

@@ -2,9 +2,9 @@ import { lookup, Resolver, TIMEOUT } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import type { Agent } from 'undici'
-import { timeLimit } from '../abort-signals.js'
-import type { WebhookSender } from '../webhooks/ports.js'
-import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../webhooks/webhook.js'
+import type { WebhookSender } from '../core/webhooks/ports.js'
+import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../core/webhooks/webhook.js'
+import { timeLimit } from '../lib/abort-signals.js'
 import { type AddressPolicy, type TargetOptions, webhookTargets } from './webhook-targets.js'
 
 /** All addresses of a name; rejects when there is none. */

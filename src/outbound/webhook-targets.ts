@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { invalidParameter } from '../errors.js'
-import type { WebhookTargets } from '../webhooks/ports.js'
+import { invalidParameter } from '../core/errors.js'
+import type { WebhookTargets } from '../core/webhooks/ports.js'
 
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
 /** In public ranges, but answered by the cloud's own host agent (Azure). */

@@ -1,6 +1,6 @@
 import type { Queue, Telemetry } from 'bullmq'
-import { joined } from '../batch.js'
-import type { Delivery, GenerationQueue } from '../generation/shared-ports.js'
+import type { Delivery, GenerationQueue } from '../core/generations/ports.js'
+import { joined } from '../lib/batch.js'
 import { jobQueue, openQueue, type QueueConnection } from './job-queue.js'
 import { type JobWorkerOptions, startJobWorker } from './job-worker.js'
 

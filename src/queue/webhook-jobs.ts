@@ -1,4 +1,4 @@
-import type { WebhookJobs } from '../webhooks/ports.js'
+import type { WebhookJobs } from '../core/webhooks/ports.js'
 import { jobQueue, type QueueConnection } from './job-queue.js'
 import { type JobWorkerOptions, startJobWorker } from './job-worker.js'
 

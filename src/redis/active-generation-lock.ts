@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
-import { batched, joined } from '../batch.js'
-import { guardOff } from '../failpoint.js'
-import type { ActiveGenerationLock, HeldLock, LockToKeep } from '../generation/shared-ports.js'
-import { retryInBackground } from '../retry-in-background.js'
+import type { ActiveGenerationLock, HeldLock, LockToKeep } from '../core/generations/ports.js'
+import { batched, joined } from '../lib/batch.js'
+import { guardOff } from '../lib/failpoint.js'
+import { retryInBackground } from '../lib/retry-in-background.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */

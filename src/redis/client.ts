@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Redis, type RedisOptions } from 'ioredis'
-import { noTls, tlsOptions, tlsTrouble } from '../tls.js'
+import { noTls, tlsOptions, tlsTrouble } from '../lib/tls.js'
 
 type OnError = (error: Error) => void
 type Options = Omit<RedisOptions, 'replyMapping'>

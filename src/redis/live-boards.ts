@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { batched } from '../batch.js'
-import type { LiveBoard } from '../generation/shared-ports.js'
+import type { LiveBoard } from '../core/generations/ports.js'
+import { batched } from '../lib/batch.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 const TTL_SECONDS = 60

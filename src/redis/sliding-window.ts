@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { batched } from '../batch.js'
+import { batched } from '../lib/batch.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** A counter over the last `windowMs`: only accepted events count. */

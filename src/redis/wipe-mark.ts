@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { WipeMark } from '../generation/repair/ports.js'
+import type { WipeMark } from '../core/generations/repair/ports.js'
 
 /** A key that only a wipe of Redis removes: FLUSHALL leaves no other trace, not even a new run id. */
 export function redisWipeMark(redis: Redis, prefix: string): WipeMark {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
-import { auditDatabase } from '../../src/audit/audit-database.js'
-import { useAudited, withRedis } from '../audit/audited.js'
+import { auditDatabase } from '../../src/db/audit/audit-database.js'
+import { useAudited, withRedis } from '../db/audit/audited.js'
 import { redisAvailable } from '../support/services.js'
 
 const audited = useAudited()

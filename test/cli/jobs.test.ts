@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { operatorGenerationStore } from '../../src/db/history-store.js'
+import { operatorGenerationStore } from '../../src/db/generations/history.js'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { chargesOf, creditsOf, givenGeneration, givenUser, givenWaiting, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hashApiKey, isWellFormedApiKey } from '../../src/account/api-key.js'
-import { accountStore } from '../../src/db/account-store.js'
+import { hashApiKey, isWellFormedApiKey } from '../../src/core/accounts/api-key.js'
+import { accountStore } from '../../src/db/accounts/accounts.js'
 import { givenUser } from '../support/givens.js'
 import { useEasel } from './easel.js'
 

@@ -1,9 +1,9 @@
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { isPassword } from '../../src/account/password.js'
-import { hashToken } from '../../src/account/session.js'
 import { passwordReader } from '../../src/cli/read-password.js'
-import { credentialStore } from '../../src/db/session-store.js'
+import { isPassword } from '../../src/core/accounts/password.js'
+import { hashToken } from '../../src/core/accounts/session.js'
+import { credentialStore } from '../../src/db/accounts/sessions.js'
 import { useEasel } from './easel.js'
 
 const easel = useEasel()

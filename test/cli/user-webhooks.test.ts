@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { webhookDeliveryStore } from '../../src/db/webhook-delivery-store.js'
-import { webhookEndpointStore } from '../../src/db/webhook-endpoint-store.js'
-import { newEndpointId, newWebhookSecret, WEBHOOK_EVENTS } from '../../src/webhooks/webhook.js'
+import { newEndpointId, newWebhookSecret, WEBHOOK_EVENTS } from '../../src/core/webhooks/webhook.js'
+import { webhookDeliveryStore } from '../../src/db/webhooks/deliveries.js'
+import { webhookEndpointStore } from '../../src/db/webhooks/endpoints.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { useEasel } from './easel.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hashApiKey } from '../../src/account/api-key.js'
-import { accountStore } from '../../src/db/account-store.js'
+import { hashApiKey } from '../../src/core/accounts/api-key.js'
+import { accountStore } from '../../src/db/accounts/accounts.js'
 import { creditsOf, givenUser } from '../support/givens.js'
 import { useEasel } from './easel.js'
 

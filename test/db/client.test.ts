@@ -11,7 +11,7 @@ import {
   violatedConstraint,
   withTransaction,
 } from '../../src/db/client.js'
-import { users } from '../../src/db/schema.js'
+import { users } from '../../src/db/schema/generations.js'
 import { startProxy, type TcpProxy } from '../programs/chaos/proxy.js'
 import { createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { requireFittingPooler } from '../../src/db/checks/database-checks.js'
 import { createDatabase } from '../../src/db/client.js'
-import { requireFittingPooler } from '../../src/db/database-checks.js'
 import { useDatabase } from '../support/database.js'
 import { createTestDatabase } from '../support/services.js'
 

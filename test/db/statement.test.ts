@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { expect, it } from 'vitest'
-import { users } from '../../src/db/schema.js'
+import { users } from '../../src/db/schema/generations.js'
 import { assign, insertInto, named, param, pick, queryOnce, statement } from '../../src/db/statement.js'
 import { useDatabase } from '../support/database.js'
 
@@ -37,14 +37,14 @@ it('a statement takes its names from the schema: of columns where it writes, of 
 })
 
 it('no two statements have one name', () => {
-  const SRC = fileURLToPath(new URL('../../src', import.meta.url))
-  const names = ['db', 'audit'].flatMap((folder) =>
-    readdirSync(`${SRC}/${folder}`).flatMap((file) => {
-      const text = readFileSync(`${SRC}/${folder}/${file}`, 'utf8')
-      return [...text.matchAll(/(?:Statement|statement|failureRule|prepare)(?:<.+>)?\(\s*['`](\w+)/g)].map(
-        ([, name]) => name,
-      )
-    }),
+  const DB = fileURLToPath(new URL('../../src/db/', import.meta.url))
+  const files = readdirSync(DB, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const names = files.flatMap((file) =>
+    [
+      ...readFileSync(`${DB}${file}`, 'utf8').matchAll(
+        /(?:Statement|statement|failureRule|prepare)(?:<.+>)?\(\s*['`](\w+)/g,
+      ),
+    ].map(([, name]) => name),
   )
   expect(names.length).toBeGreaterThan(70)
   expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])

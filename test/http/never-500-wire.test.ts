@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { newApiKey } from '../../src/account/api-key.js'
+import { newApiKey } from '../../src/core/accounts/api-key.js'
 import { call } from '../support/client.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { sendRaw } from '../support/raw-http.js'

@@ -6,7 +6,7 @@ import {
   type InferenceBackend,
   type InferenceOptions,
   type InferenceRequest,
-} from '../../src/generation/run/backend.js'
+} from '../../src/core/generations/run/backend.js'
 
 export const PONY = 'ponyDiffusionV6XL.safetensors'
 export const SDXL = 'sd_xl_base_1.0.safetensors'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { InferredImage } from '../../src/generation/run/backend.js'
+import type { InferredImage } from '../../src/core/generations/run/backend.js'
 import { type Call, serverBackend } from '../../src/inference/server-backend.js'
 import { createServerHttp, parseServerUrl } from '../../src/inference/server-http.js'
 import { aRequest, failureOf, PONY } from './given.js'

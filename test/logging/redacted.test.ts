@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createLogger } from '../../src/logger.js'
+import { createLogger } from '../../src/process/logger.js'
 
 it.each(['authorization', 'headers', 'prompt', 'negativePrompt'])(
   'a log line never holds what is called %s, in itself or in what it names',

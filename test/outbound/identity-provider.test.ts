@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { SignInFailed } from '../../src/account/identity.js'
+import { SignInFailed } from '../../src/core/accounts/identity.js'
 import { identityProvider } from '../../src/outbound/identity-provider.js'
 import { CALLBACK, CLIENT, type OidcServer, startOidc, wayThrough } from '../support/oidc-server.js'
 import { startSwitchableServer } from '../support/switchable-server.js'

@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises'
 import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
+import { type ClaimedDelivery, newEndpointId, newEventId, newWebhookSecret } from '../../src/core/webhooks/webhook.js'
 import { type SenderOptions, webhookSender } from '../../src/outbound/webhook-sender.js'
 import { addressPolicy } from '../../src/outbound/webhook-targets.js'
-import { type ClaimedDelivery, newEndpointId, newEventId, newWebhookSecret } from '../../src/webhooks/webhook.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
 
 const sender = (options: Partial<SenderOptions> = {}) =>

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { cancelStore } from '../../src/db/failure-store.js'
+import { cancelStore } from '../../src/db/generations/end.js'
 import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
 import { createPatientRedis } from '../../src/redis/client.js'
 import { startProxy, type TcpProxy } from '../programs/chaos/proxy.js'

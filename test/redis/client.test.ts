@@ -12,7 +12,7 @@ import {
   redisAvailability,
   whenReady,
 } from '../../src/redis/client.js'
-import { redisTrouble } from '../../src/redis/redis-trouble.js'
+import { redisTrouble } from '../../src/redis/redis-problem.js'
 import { startProxy } from '../programs/chaos/proxy.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { freePort } from '../support/free-port.js'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type ConnectionLimits, connectionLimits } from '../../src/http/connection-limits.js'
+import { type ConnectionLimits, connectionLimits } from '../../src/http/server/connection-limits.js'
 import { buildBareApp } from '../support/bare-app.js'
 import { until } from '../support/until.js'
 

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createFairSlots, type FairSlots } from '../../src/http/fair-slots.js'
+import { createFairSlots, type FairSlots } from '../../src/http/shared/fair-slots.js'
 import { effort, seedOf } from '../support/effort.js'
 
 const PATIENT = 60_000

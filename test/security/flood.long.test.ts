@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newApiKey } from '../../src/account/api-key.js'
+import { newApiKey } from '../../src/core/accounts/api-key.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { call } from '../support/client.js'
 import { seedOf } from '../support/effort.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newSlug } from '../../src/generation/generation.js'
+import { newSlug } from '../../src/core/generations/generation.js'
 import { imageStore } from '../../src/images/open-image-store.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../../src/account/api-key.js'
-import { GENERATION_ID, newGenerationId, newSlug } from '../../src/generation/generation.js'
-import { SLUG } from '../../src/generation/library/image-store.js'
+import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../../src/core/accounts/api-key.js'
+import { GENERATION_ID, newGenerationId, newSlug } from '../../src/core/generations/generation.js'
+import { SLUG } from '../../src/core/images/ports.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { newGenerationId, newSlug } from '../../src/generation/generation.js'
+import { newGenerationId, newSlug } from '../../src/core/generations/generation.js'
 import { type Answer, call, PROMPT } from '../support/client.js'
 import { chargesOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'

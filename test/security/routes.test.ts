@@ -145,7 +145,7 @@ describe('the routes of the server', () => {
       ),
     )
     // The app of openapi.ts never listens.
-    expect(serving.sort()).toEqual(['health-port.ts', 'http/app.ts', 'http/openapi.ts'])
+    expect(serving.sort()).toEqual(['http/server/app.ts', 'http/server/openapi.ts', 'process/health-port.ts'])
   })
 })
 

@@ -1,12 +1,12 @@
 import { pino } from 'pino'
-import type { AccountStore } from '../../src/account/account.js'
-import { type AppOptions, buildApp } from '../../src/http/app.js'
-import type { AuthenticationOptions, EventCounter } from '../../src/http/authentication.js'
-import type { App } from '../../src/http/fastify-app.js'
-import { agentDoor } from '../../src/mcp/agent-door.js'
-import { release } from '../../src/release.js'
-import type { WebsitePorts } from '../../src/web/ports.js'
-import { website } from '../../src/web/website.js'
+import type { AccountStore } from '../../src/core/accounts/account.js'
+import { release } from '../../src/core/release.js'
+import { type AppOptions, buildApp } from '../../src/http/server/app.js'
+import type { AuthenticationOptions, EventCounter } from '../../src/http/shared/authentication.js'
+import type { App } from '../../src/http/shared/fastify-app.js'
+import { agentDoor } from '../../src/mcp/mcp-endpoint.js'
+import { website } from '../../src/web/server/website.js'
+import type { WebsitePorts } from '../../src/web/shared/ports.js'
 
 export interface BareOptions extends Partial<AppOptions> {
   readonly accounts?: AccountStore

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import { ERROR_CODES } from '../../src/errors.js'
+import { ERROR_CODES } from '../../src/core/errors.js'
 
 interface Response {
   readonly headers?: Readonly<Record<string, { readonly schema: { readonly enum?: readonly string[] } }>>

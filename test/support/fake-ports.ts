@@ -1,12 +1,12 @@
 /** Ports of the core that do nothing and say that all is well, for a test that looks at another one. */
 
-import type { ImageStore } from '../../src/generation/library/image-store.js'
-import type { WipeMark } from '../../src/generation/repair/ports.js'
-import type { MadeWith } from '../../src/generation/run/backend.js'
-import type { GenerationEnds } from '../../src/generation/run/lease.js'
-import type { FinishImage } from '../../src/generation/run/publish.js'
-import type { Delivery, GenerationQueue } from '../../src/generation/shared-ports.js'
-import type { Log } from '../../src/log.js'
+import type { Delivery, GenerationQueue } from '../../src/core/generations/ports.js'
+import type { WipeMark } from '../../src/core/generations/repair/ports.js'
+import type { MadeWith } from '../../src/core/generations/run/backend.js'
+import type { GenerationEnds } from '../../src/core/generations/run/lease.js'
+import type { FinishImage } from '../../src/core/generations/run/publish.js'
+import type { ImageStore } from '../../src/core/images/ports.js'
+import type { Log } from '../../src/core/log.js'
 
 const nothing = () => undefined
 

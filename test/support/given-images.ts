@@ -1,6 +1,6 @@
 import sharp from 'sharp'
+import { newGenerationId, newSlug } from '../../src/core/generations/generation.js'
 import type { Database } from '../../src/db/client.js'
-import { newGenerationId, newSlug } from '../../src/generation/generation.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
 import { type GivenUser, MODEL, REQUEST } from './givens.js'
 

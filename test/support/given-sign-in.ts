@@ -1,8 +1,8 @@
 /** People who can sign in, or have. */
 import { scryptSync } from 'node:crypto'
-import { hashToken, newToken } from '../../src/account/session.js'
+import { hashToken, newToken } from '../../src/core/accounts/session.js'
+import { credentialStore, sessionStore } from '../../src/db/accounts/sessions.js'
 import type { Database } from '../../src/db/client.js'
-import { credentialStore, sessionStore } from '../../src/db/session-store.js'
 import { type GivenUser, givenUser } from './givens.js'
 
 export const PASSWORD = 'correct horse battery'

@@ -1,18 +1,18 @@
 /** Rows that a test starts from. */
 import { randomBytes } from 'node:crypto'
-import { hashApiKey, newApiKey } from '../../src/account/api-key.js'
-import type { ModelVersion } from '../../src/catalog/model-version.js'
-import { SEED_MODELS } from '../../src/catalog/seed.js'
-import type { Database } from '../../src/db/client.js'
-import { apiKeys, creditLedger, subscriptions, users } from '../../src/db/schema.js'
-import { submissionStore } from '../../src/db/submission-store.js'
+import { hashApiKey, newApiKey } from '../../src/core/accounts/api-key.js'
+import type { ModelVersion } from '../../src/core/catalog/model-version.js'
+import { SEED_MODELS } from '../../src/core/catalog/seed.js'
 import {
   type Generation,
   type GenerationRequest,
   type Lane,
   newGeneration,
   newGenerationId,
-} from '../../src/generation/generation.js'
+} from '../../src/core/generations/generation.js'
+import type { Database } from '../../src/db/client.js'
+import { submissionStore } from '../../src/db/generations/submit/charged.js'
+import { apiKeys, creditLedger, subscriptions, users } from '../../src/db/schema/generations.js'
 
 export interface GivenUser {
   readonly id: string

@@ -1,14 +1,15 @@
 /** Backend loops as a worker runs them, over a service's Postgres and queue, with an image store that can be held. */
-import { backendRegistry } from '../../src/db/backend-store.js'
-import { generationEnds } from '../../src/db/generation-views.js'
-import { runStore } from '../../src/db/run-store.js'
-import { backendLoop } from '../../src/generation/run/backend-loop.js'
-import type { RunTimes } from '../../src/generation/run/times.js'
+
+import { backendLoop } from '../../src/core/generations/run/backend-loop.js'
+import type { RunTimes } from '../../src/core/generations/run/times.js'
+import { backendRegistry } from '../../src/db/generations/backends.js'
+import { generationEnds } from '../../src/db/generations/poll.js'
+import { runStore } from '../../src/db/generations/run.js'
 import { finishImage } from '../../src/images/finish-image.js'
 import { createImageStore } from '../../src/images/open-image-store.js'
 import { watchedImageStore } from '../../src/images/watched-image-store.js'
 import { createBackend } from '../../src/inference/create-backend.js'
-import { openFoundation } from '../../src/wiring.js'
+import { openFoundation } from '../../src/process/foundation.js'
 import { type Service, silentLog } from './service.js'
 
 export interface LoopsOptions {

@@ -1,5 +1,5 @@
-import type { GpuTurn } from '../../src/generation/run/gpu-turn.js'
-import type { Experience } from '../../src/generation/run/run.js'
+import type { GpuTurn } from '../../src/core/generations/run/gpu-slot.js'
+import type { Experience } from '../../src/core/generations/run/run.js'
 
 /** A GPU that nobody else uses. */
 export const atOnce = (): GpuTurn => ({

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import type { Config } from '../../src/config.js'
-import { newSlug } from '../../src/generation/generation.js'
+import { newSlug } from '../../src/core/generations/generation.js'
 import { type Storage, storageName } from '../../src/images/storage.js'
+import type { Config } from '../../src/process/config.js'
 
 export interface GivenStorage {
   readonly env: Readonly<Record<string, string>>

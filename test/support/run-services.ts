@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { migrateDatabase } from '../../src/db/migrate.js'
+import { migrateDatabase } from '../../src/db/migrations/migrate.js'
 import { startLocalPostgres } from '../../src/local/postgres.js'
 import { registerUse } from '../../src/local/processes.js'
 import { ROOT } from './compile.js'
@@ -96,7 +96,7 @@ const digest = (...texts: readonly string[]) => createHash('sha256').update(text
 async function migrationTexts(): Promise<string[]> {
   const migrations = join(ROOT, 'migrations')
   const files = (await readdir(migrations)).filter((file) => file.endsWith('.sql')).sort()
-  const paths = [...files.map((file) => join(migrations, file)), join(ROOT, 'src/catalog/seed.ts')]
+  const paths = [...files.map((file) => join(migrations, file)), join(ROOT, 'src/core/catalog/seed.ts')]
   return Promise.all(paths.map((path) => readFile(path, 'utf8')))
 }
 

@@ -1,9 +1,10 @@
 /** What a worker writes about the generations it runs, without running any. */
+
+import type { Generation } from '../../src/core/generations/generation.js'
+import type { ClaimedGeneration, Serves } from '../../src/core/generations/run/ports.js'
+import { SAMPLERS } from '../../src/core/generations/sampler.js'
 import type { Database } from '../../src/db/client.js'
-import { runStore } from '../../src/db/run-store.js'
-import type { Generation } from '../../src/generation/generation.js'
-import type { ClaimedGeneration, Serves } from '../../src/generation/run/claim.js'
-import { SAMPLERS } from '../../src/generation/sampler.js'
+import { runStore } from '../../src/db/generations/run.js'
 import { type GivenUser, givenGeneration } from './givens.js'
 import { until } from './until.js'
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { Config } from '../../src/config.js'
+import type { Config } from '../../src/process/config.js'
 import { storageEnv } from './image-storage.js'
 import { compiled } from './services.js'
 

@@ -1,5 +1,5 @@
 /** Times for workers in tests: `service.worker({ times: QUICK })`. */
-import type { WorkerOptions } from '../../src/start-worker.js'
+import type { WorkerOptions } from '../../src/process/start-worker.js'
 
 type Times = NonNullable<WorkerOptions['times']>
 

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { operatorUserStore } from '../../src/db/account-store.js'
+import { operatorUserStore } from '../../src/db/accounts/accounts.js'
 import { denyEverything, describeInBrowser, useBrowser } from '../support/browser.js'
 import { useService } from '../support/service.js'
-import { givenAccount } from './given-gallery.js'
+import { givenAccount } from './pages/given-gallery.js'
 
 const context = useService()
 const browser = useBrowser()

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { cancelStore } from '../../src/db/failure-store.js'
-import { cancelGeneration } from '../../src/generation/cancel.js'
+import { cancelGeneration } from '../../src/core/generations/cancel.js'
+import { cancelStore } from '../../src/db/generations/end.js'
 import { noActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { endOf } from '../support/client.js'

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { parseConfig } from '../../src/config.js'
+import { parseConfig } from '../../src/process/config.js'
 import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, PROMPT } from '../support/client.js'
 import { patientDatabase } from '../support/database.js'

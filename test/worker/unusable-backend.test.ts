@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { backendRegistry } from '../../src/db/backend-store.js'
+import { backendRegistry } from '../../src/db/generations/backends.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
 import { endOf } from '../support/client.js'

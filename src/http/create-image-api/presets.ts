@@ -1,8 +1,8 @@
 /** The public names of models and samplers in spec 4.6, and what they stand for in the core. */
-import { type ModelVersion, requireCreateImageModel } from '../../catalog/model-version.js'
-import { invalidParameter } from '../../errors.js'
-import { type Abilities, LACKING } from '../../generation/failure-reason.js'
-import type { Sampler } from '../../generation/sampler.js'
+import { type ModelVersion, requireCreateImageModel } from '../../core/catalog/model-version.js'
+import { invalidParameter } from '../../core/errors.js'
+import { type Abilities, LACKING } from '../../core/generations/failure-reason.js'
+import type { Sampler } from '../../core/generations/sampler.js'
 
 export const CREATE_IMAGE_SAMPLERS = ['euler-a', 'dpm-2m-karras', 'dpm-sde-karras', 'ddim'] as const
 

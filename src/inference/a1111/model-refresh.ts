@@ -1,4 +1,4 @@
-import { whenAborted } from '../../abort-signals.js'
+import { whenAborted } from '../../lib/abort-signals.js'
 import { type ServerHttp, within } from '../server-http.js'
 import { discover } from './discovery.js'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { InferenceRequest } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import type { Asked } from '../server-backend.js'

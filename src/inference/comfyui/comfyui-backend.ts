@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { windUp } from '../../abort-signals.js'
+import { windUp } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
 import { type Call, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, within } from '../server-http.js'

@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import type { ServerSampler } from '../samplers.js'
 import type { Asked } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { InferenceRequest } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
 import { within } from '../server-http.js'
 import { describeUnexpected, parsedJson, publicWords, replyFailure } from '../server-reply.js'

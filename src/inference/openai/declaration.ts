@@ -1,5 +1,5 @@
-import { MAX_SEED } from '../../generation/generation.js'
-import { SAMPLERS, type Sampler } from '../../generation/sampler.js'
+import { MAX_SEED } from '../../core/generations/generation.js'
+import { SAMPLERS, type Sampler } from '../../core/generations/sampler.js'
 
 /** OpenAI's clients are given the address with this path; an address without any means it. */
 export const DEFAULT_PATH = '/v1'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { InferenceRequest } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { badOutput, failure } from '../backend-failure.js'
 import { drawingCall } from '../drawing-call.js'
 import { drawnImage, fieldsOf } from '../drawn-image.js'

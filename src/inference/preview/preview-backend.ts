@@ -1,7 +1,7 @@
 import sharp from 'sharp'
-import { drawingOf, MAX_SEED } from '../../generation/generation.js'
-import { BackendError, type InferenceBackend, type InferredImage } from '../../generation/run/backend.js'
-import { SAMPLERS } from '../../generation/sampler.js'
+import { drawingOf, MAX_SEED } from '../../core/generations/generation.js'
+import { BackendError, type InferenceBackend, type InferredImage } from '../../core/generations/run/backend.js'
+import { SAMPLERS } from '../../core/generations/sampler.js'
 import { failure } from '../backend-failure.js'
 import { dice } from './dice.js'
 import drawings from './drawings.json' with { type: 'json' }

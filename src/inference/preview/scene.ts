@@ -1,4 +1,4 @@
-import type { InferenceRequest } from '../../generation/run/backend.js'
+import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { dice } from './dice.js'
 import { mixed } from './svg.js'
 import vocabulary from './vocabulary.json' with { type: 'json' }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { backendAbilities, backendRegistry } from '../../../src/db/backend-store.js'
-import type { ClaimedGeneration } from '../../../src/generation/run/claim.js'
-import { SAMPLERS } from '../../../src/generation/sampler.js'
+import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
+import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { backendAbilities, backendRegistry } from '../../../src/db/generations/backends.js'
 import { call, expectCreateError, PROMPT } from '../../support/client.js'
 import {
   chargesOf,

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import { afterAll, describe, expect, it } from 'vitest'
-import { whenAborted } from '../../../src/abort-signals.js'
+import { whenAborted } from '../../../src/lib/abort-signals.js'
 import { call } from '../../support/client.js'
 import { chargesOf, type GivenUser, givenKey, givenUser } from '../../support/givens.js'
 import { startHeldModeration } from '../../support/held-moderation.js'

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { webhookDeliveryStore } from '../../../src/db/webhook-delivery-store.js'
+import { webhookDeliveryStore } from '../../../src/db/webhooks/deliveries.js'
 import { call, expectCreateError } from '../../support/client.js'
 import { INSIDE } from '../../support/given-webhook.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'

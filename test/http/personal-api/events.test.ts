@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { postgresPreviewBoard, postgresProgressBoard } from '../../../src/db/live-boards.js'
+import { postgresPreviewBoard, postgresProgressBoard } from '../../../src/db/generations/live-boards.js'
 import { redisPreviewBoard, redisProgressBoard } from '../../../src/redis/live-boards.js'
 import { startA1111StandIn } from '../../stand-ins/a1111/a1111-stand-in.js'
 import { drawImage } from '../../stand-ins/a1111/images.js'

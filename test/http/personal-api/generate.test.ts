@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { hashApiKey } from '../../../src/account/api-key.js'
-import { SAMPLERS } from '../../../src/generation/sampler.js'
+import { hashApiKey } from '../../../src/core/accounts/api-key.js'
+import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { call, expectPersonalError, PROMPT } from '../../support/client.js'
 import {
   chargesOf,

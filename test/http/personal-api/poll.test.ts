@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { postgresProgressBoard } from '../../../src/db/live-boards.js'
+import { postgresProgressBoard } from '../../../src/db/generations/live-boards.js'
 import { redisProgressBoard } from '../../../src/redis/live-boards.js'
 import { call, expectPersonalError } from '../../support/client.js'
 import { type GivenUser, givenGeneration, givenUser } from '../../support/givens.js'

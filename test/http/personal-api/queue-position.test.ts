@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { queuePositions } from '../../../src/db/queue-positions.js'
-import type { Lane } from '../../../src/generation/generation.js'
+import type { Lane } from '../../../src/core/generations/generation.js'
+import { queuePositions } from '../../../src/db/generations/queue-positions.js'
 import { call } from '../../support/client.js'
 import { type GivenUser, givenUser, givenWaiting, rowOf } from '../../support/givens.js'
 import { useService } from '../../support/service.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { timeLimit } from '../../../src/abort-signals.js'
 import { cancelPrompt } from '../../../src/inference/comfyui/cancellation.js'
+import { timeLimit } from '../../../src/lib/abort-signals.js'
 import { until } from '../../support/until.js'
 import { failureOf } from '../given.js'
 import { givenBackend, givenHttp, givenPrompt, isPrompt, VERSIONS } from './given.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { BackendErrorKind } from '../../../src/generation/run/backend.js'
+import type { BackendErrorKind } from '../../../src/core/generations/run/backend.js'
 import { lookUp } from '../../../src/inference/comfyui/prompt-history.js'
 import { until } from '../../support/until.js'
 import { expectDiscreet, failureOf, PONY } from '../given.js'

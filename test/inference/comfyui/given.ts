@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { InferenceRequest } from '../../../src/generation/run/backend.js'
+import type { InferenceRequest } from '../../../src/core/generations/run/backend.js'
 import { type ComfyuiOptions, createComfyuiBackend } from '../../../src/inference/comfyui/comfyui-backend.js'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
 import { createServerHttp, parseServerUrl } from '../../../src/inference/server-http.js'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import sharp from 'sharp'
 import { expect, it, onTestFinished } from 'vitest'
-import { startWorker } from '../../../src/start-worker.js'
+import { startWorker } from '../../../src/process/start-worker.js'
 import { startComfyuiStandIn } from '../../stand-ins/comfyui/comfyui-stand-in.js'
 import { call, endOf, PROMPT } from '../../support/client.js'
 import { givenUser } from '../../support/givens.js'

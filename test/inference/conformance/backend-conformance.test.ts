@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { InferenceRequest } from '../../../src/generation/run/backend.js'
+import type { InferenceRequest } from '../../../src/core/generations/run/backend.js'
 import { createBackend } from '../../../src/inference/create-backend.js'
 import { until } from '../../support/until.js'
 import { expectDiscreet, failureOf, SDXL } from '../given.js'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { InferenceRequest } from '../../../src/generation/run/backend.js'
+import type { InferenceRequest } from '../../../src/core/generations/run/backend.js'
 import { createPreviewBackend } from '../../../src/inference/preview/preview-backend.js'
 
 export const backend = createPreviewBackend()

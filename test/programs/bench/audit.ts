@@ -1,10 +1,10 @@
 /** `npm run bench:audit`: what `easel audit` takes over a million finished generations, and after a thousand more. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseConfig } from '../../../src/config.js'
-import { migrateDatabase } from '../../../src/db/migrate.js'
+import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
 import { startLocalPostgres } from '../../../src/local/postgres.js'
-import { auditService } from '../../../src/wiring.js'
+import { parseConfig } from '../../../src/process/config.js'
+import { auditService } from '../../../src/process/foundation.js'
 import { openFiller, withoutIndexes } from './fill.js'
 import { benchDirectory } from './stack.js'
 

@@ -1,6 +1,6 @@
 /** `npm run bench:followers`: what 1000 long polls and 1000 event streams, open at once, cost everybody else. */
 import { Agent, request } from 'undici'
-import { newGenerationId } from '../../../src/generation/generation.js'
+import { newGenerationId } from '../../../src/core/generations/generation.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
 import { percentile } from './figures.js'

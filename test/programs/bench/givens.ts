@@ -1,7 +1,7 @@
 /** Ten thousand users with a key and a history, known to Easel and to the rival alike. */
-import { hashApiKey, newApiKey } from '../../../src/account/api-key.js'
+import { hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
+import { newGenerationId, newSlug } from '../../../src/core/generations/generation.js'
 import type { Database } from '../../../src/db/client.js'
-import { newGenerationId, newSlug } from '../../../src/generation/generation.js'
 
 export interface BenchUser {
   readonly id: string

@@ -1,6 +1,6 @@
-import { hashToken, newToken } from '../../../src/account/session.js'
-import { sessionStore } from '../../../src/db/session-store.js'
-import { newSlug } from '../../../src/generation/generation.js'
+import { hashToken, newToken } from '../../../src/core/accounts/session.js'
+import { newSlug } from '../../../src/core/generations/generation.js'
+import { sessionStore } from '../../../src/db/accounts/sessions.js'
 import { type Bench, ROUNDS } from './bench.js'
 import { percentile } from './figures.js'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher, request } from 'undici'
-import { pngSize } from '../../../src/audit/image-file-checks.js'
 import { type Message, messagesOf } from '../../../src/client/event-stream.js'
+import { pngSize } from '../../../src/db/audit/image-file-checks.js'
 import type { Answered, Asked, Exchange, Lost } from './history.js'
 
 export interface Target {

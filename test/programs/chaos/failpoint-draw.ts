@@ -1,4 +1,4 @@
-import { FAILPOINTS, type Failpoint } from '../../../src/failpoint.js'
+import { FAILPOINTS, type Failpoint } from '../../../src/lib/failpoint.js'
 import type { Seeded } from '../../support/seeded.js'
 
 /** Passed by every generation; the others only when something goes wrong, or twice a second at most. */

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type pg from 'pg'
-import type { Config } from '../../../src/config.js'
-import { IMAGE_FILE } from '../../../src/generation/library/image-store.js'
+import { IMAGE_FILE } from '../../../src/core/images/ports.js'
+import type { Config } from '../../../src/process/config.js'
+import { auditService } from '../../../src/process/foundation.js'
 import { openGenerationQueue } from '../../../src/queue/generation-jobs.js'
-import { auditService } from '../../../src/wiring.js'
 import type { FinalGeneration, Violation } from './history.js'
 
 const INVARIANTS: Readonly<Record<string, string>> = {

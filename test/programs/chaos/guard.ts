@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { SwitchableGuard } from '../../../src/failpoint.js'
+import type { SwitchableGuard } from '../../../src/lib/failpoint.js'
 import type { ChaosOptions } from './chaos.js'
 import type { Violation } from './history.js'
 import type { Stage } from './stage.js'

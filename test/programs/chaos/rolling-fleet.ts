@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import type { Config } from '../../../src/config.js'
+import type { Config } from '../../../src/process/config.js'
 import { storageEnv } from '../../support/image-storage.js'
 import { compiled } from '../../support/services.js'
 import { until } from '../../support/until.js'

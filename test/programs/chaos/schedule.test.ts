@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FAILPOINTS } from '../../../src/failpoint.js'
+import { FAILPOINTS } from '../../../src/lib/failpoint.js'
 import { seeded } from '../../support/seeded.js'
 import { drawFailpoints } from './failpoint-draw.js'
 import { healTimes, spreadOf, wastedRuns } from './figures.js'

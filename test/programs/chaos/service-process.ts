@@ -2,9 +2,9 @@
  * Entry point: Easel's server or worker as `src/server.ts` and `src/worker.ts` start them, tied to the chaos run that
  * launched it, and with a Create Image time-out short enough to be met.
  */
-import { type LoadWatchers, runProcess } from '../../../src/entry.js'
-import { startServer } from '../../../src/start-server.js'
-import { startWorker } from '../../../src/start-worker.js'
+import { type LoadWatchers, runProcess } from '../../../src/process/run-process.js'
+import { startServer } from '../../../src/process/start-server.js'
+import { startWorker } from '../../../src/process/start-worker.js'
 
 /** Seconds; the schedule's longest outage of all GPUs is longer. */
 const CREATE_IMAGE_TIMEOUT_SECONDS = 6
@@ -13,8 +13,8 @@ const CREATE_IMAGE_TIMEOUT_SECONDS = 6
 process.on('disconnect', () => process.exit(1))
 
 const load: LoadWatchers = {
-  tracing: () => import('../../../src/tracing/open-tracing.js'),
-  metrics: () => import('../../../src/metrics/open-metrics.js'),
+  tracing: () => import('../../../src/telemetry/tracing/open-tracing.js'),
+  metrics: () => import('../../../src/telemetry/metrics/open-metrics.js'),
 }
 
 const ready = () => void process.send?.('ready')

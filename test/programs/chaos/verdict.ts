@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type pg from 'pg'
-import { DEADLINE_PASSED } from '../../../src/generation/failure-reason.js'
+import { DEADLINE_PASSED } from '../../../src/core/generations/failure-reason.js'
 import type { ChaosClient } from './client.js'
 import { eventViolations } from './event-checks.js'
 import { auditViolations, finalGenerations, queueLeftovers, strayFiles, untilQuiet } from './final-checks.js'

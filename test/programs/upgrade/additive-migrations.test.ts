@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { MIGRATIONS } from '../../../src/release.js'
+import { MIGRATIONS } from '../../../src/core/release.js'
 import { PREVIOUS_RELEASE } from './previous-release.js'
 
 /** What takes something away from code that reads and writes as before. */

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os'
 import { beforeAll, expect, it } from 'vitest'
-import { parseConfig } from '../../../src/config.js'
-import { startServer } from '../../../src/start-server.js'
-import { startWorker } from '../../../src/start-worker.js'
+import { parseConfig } from '../../../src/process/config.js'
+import { startServer } from '../../../src/process/start-server.js'
+import { startWorker } from '../../../src/process/start-worker.js'
 import { useDatabase } from '../../support/database.js'
 import { silentLog } from '../../support/service.js'
 

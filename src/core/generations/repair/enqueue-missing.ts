@@ -1,0 +1,13 @@
+import { failpoint } from '../../../lib/failpoint.js'
+import type { ReconcilePorts } from './ports.js'
+
+/** Enqueues attempts whose job did not reach Redis; stops at the first page that Redis refuses. */
+export async function enqueueMissing({ rows, queue }: ReconcilePorts): Promise<void> {
+  for (;;) {
+    const missing = await rows.notEnqueued()
+    if (missing.length === 0 || !(await queue.enqueue(missing))) return
+    await failpoint('reconcile.after_enqueue')
+    await rows.markEnqueued(missing)
+    await failpoint('reconcile.after_mark')
+  }
+}

@@ -1,0 +1,50 @@
+import type { Log } from '../../log.js'
+import type { EndedGeneration, LeftoverPorts } from '../cancel.js'
+import type { Lacking } from '../failure-reason.js'
+import type { Delivery } from '../ports.js'
+
+/** What the rules read and repair in Postgres. Each statement checks its condition, so two reconcilers do no harm. */
+export interface ReconcileStore {
+  /** Requeues, in their place, the attempts whose worker stopped renewing its lease. */
+  requeueLost(): Promise<Delivery[]>
+  /** Fails generations under which one worker too many has died; like every `fail…`, with a refund. */
+  failLost(): Promise<EndedGeneration[]>
+  /** Fails generations past their deadline. */
+  failExpired(): Promise<EndedGeneration[]>
+  /** Fails queued generations because no live backend meets this requirement. */
+  failUnservable(lacking: Lacking): Promise<EndedGeneration[]>
+  /** One page of queued generations whose job is not known to have reached the queue. */
+  notEnqueued(): Promise<Delivery[]>
+  markEnqueued(deliveries: readonly Delivery[]): Promise<void>
+  /** Charged active generations, in pages by account. */
+  activePage(afterAccountId: string | undefined): Promise<{ id: string; accountId: string; remainingMs: number }[]>
+  /** The first queued generations: more than there are backends that may be idle. */
+  firstQueued(): Promise<Delivery[]>
+  endedAmong(ids: readonly string[]): Promise<string[]>
+  /** Slugs of recently failed generations: a crash may have left image files under them. */
+  wastedSlugs(): Promise<string[]>
+  /** Deletes expired rows. */
+  clean(): Promise<void>
+}
+
+/** A key in Redis that is lost with all others: if it is missing, Redis was wiped. */
+export interface WipeMark {
+  present(): Promise<boolean>
+  /** Begins a restore. */
+  begin(): Promise<void>
+  /** Sets the mark, unless Redis was wiped again since `begin`, or cannot be reached. @returns whether it is set */
+  finish(): Promise<boolean>
+}
+
+export interface ReconcilePorts extends LeftoverPorts {
+  readonly rows: ReconcileStore
+  readonly wipeMark: WipeMark
+  readonly log: Log
+}
+
+/** A duty that one process at a time does. */
+export interface DutyLease {
+  /** Takes or renews the duty; false while another process has it. */
+  hold(): Promise<boolean>
+  release(): Promise<void>
+}

@@ -1,0 +1,152 @@
+import { guardOff, type SwitchableGuard } from '../../../lib/failpoint.js'
+import type { Log } from '../../log.js'
+import { LACKING, type Lacking } from '../failure-reason.js'
+import { endOverdue, withPauses } from './end-overdue.js'
+import { enqueueMissing } from './enqueue-missing.js'
+import type { DutyLease, ReconcilePorts } from './ports.js'
+import { requeueLost } from './requeue-lost.js'
+import { isWiped, restoreRedis } from './restore-redis.js'
+import { removeInBackground, sweepImages } from './sweep-images.js'
+
+/** Called with a rule that failed; the next pass retries it. */
+type OnFault = (rule: string, error: unknown) => void
+
+const logFault =
+  (log: Log): OnFault =>
+  (rule, err) =>
+    log.warn({ err, rule }, 'a rule of the reconciler failed')
+
+/**
+ * Repairs what a crash left behind: Postgres is the truth, queue and locks follow it. A failed rule stops no other.
+ * @param pass `full`: check everything, not only what is new. `leasesCount`: an expired lease means a lost worker
+ * @returns whether Redis is known to follow Postgres; true if this pass did not check
+ */
+export async function reconcile(
+  ports: ReconcilePorts,
+  { full, leasesCount }: { readonly full: boolean; readonly leasesCount: boolean },
+  onFault = logFault(ports.log),
+): Promise<boolean> {
+  const { rows } = ports
+  /** False: the rule failed, or says that it did not do all its work. */
+  const attempt = async (rule: string, work: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      return (await work()) !== false
+    } catch (error) {
+      onFault(rule, error)
+      return false
+    }
+  }
+  /** Attempts a rule, unless a chaos run has switched it off. */
+  const apply = async (rule: SwitchableGuard, work: () => Promise<unknown>) => guardOff(rule) || attempt(rule, work)
+
+  // No failLost if requeueLost failed: Postgres may have stood still, so that no lease could be renewed.
+  if (leasesCount && (await apply('reconcile.requeue_lost', () => requeueLost(ports))))
+    await apply('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
+  await apply('reconcile.enqueue', () => enqueueMissing(ports))
+  await apply('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
+  for (const lacking of Object.keys(LACKING) as Lacking[])
+    await apply('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
+  const restores = full || (await isWiped(ports))
+  const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
+  if (full) {
+    await apply('reconcile.sweep', () => sweepImages(ports))
+    await apply('reconcile.clean', rows.clean)
+  }
+  return restored
+}
+
+export type ReconcilerPorts = ReconcilePorts & { readonly duty: DutyLease }
+
+const EVERY_MS = 500
+/** If the duty is renewed this late, Postgres or this process stood still, and leases may have expired unrenewed. */
+const STALLED_MS = 4000
+/** Workers then get this long to renew their leases or to requeue their generations. */
+const GRACE_MS = 5000
+const FULL_EVERY_MS = 60_000
+/** The next full pass, after one that could not restore Redis. */
+const FULL_AGAIN_MS = 5000
+/** Well within the duty's lease. */
+const RENEW_MS = 700
+/** A longer pass hangs, and is no longer renewed: another process takes over. */
+const RENEWED_FOR_MS = 120_000
+/** A rule that keeps failing is logged at most this often. */
+const LOG_EVERY_MS = 10_000
+
+/** Starts the reconciler. It runs in every process; the duty's lease lets one at a time work. */
+export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void> } {
+  const images = removeInBackground(ports.images)
+  const rows = { ...ports.rows, failUnservable: withPauses(ports.rows.failUnservable) }
+  const onFault = rateLimited(logFault(ports.log))
+  let stopped = false
+  let fullAt = 0
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+  let renewedAt = performance.now()
+  let graceUntil = 0
+
+  const hold = async () => {
+    const duty = await ports.duty.hold()
+    const now = performance.now()
+    if (now - renewedAt > STALLED_MS) graceUntil = now + GRACE_MS
+    renewedAt = now
+    return duty
+  }
+
+  const pass = async () => {
+    try {
+      if (await hold()) {
+        const now = performance.now()
+        const full = now >= fullAt
+        const endRenewal = renewing(hold)
+        const leasesCount = now >= graceUntil
+        const restored = await reconcile({ ...ports, images, rows }, { full, leasesCount }, onFault).finally(endRenewal)
+        if (full) fullAt = now + (restored ? FULL_EVERY_MS : FULL_AGAIN_MS)
+      } else {
+        // A process that takes over begins with a full pass.
+        fullAt = 0
+      }
+    } catch (err) {
+      // After a crash of Postgres the list of what is not enqueued may be incomplete.
+      fullAt = 0
+      onFault('pass', err)
+    }
+    if (!stopped) timer = setTimeout(start, EVERY_MS)
+  }
+  const start = () => {
+    running = pass()
+  }
+  start()
+
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      images.stop()
+      await running
+      await ports.duty.release().catch(() => undefined)
+    },
+  }
+}
+
+/** Renews the duty during a pass: another holder would begin with a full pass. */
+function renewing(hold: DutyLease['hold']): () => Promise<void> {
+  const until = performance.now() + RENEWED_FOR_MS
+  let renewal: Promise<unknown> = Promise.resolve()
+  const timer = setInterval(() => {
+    if (performance.now() < until) renewal = hold().catch(() => undefined)
+  }, RENEW_MS)
+  return async () => {
+    clearInterval(timer)
+    await renewal
+  }
+}
+
+function rateLimited(log: OnFault): OnFault {
+  const loggedAt = new Map<string, number>()
+  return (rule, error) => {
+    const now = performance.now()
+    if (now - (loggedAt.get(rule) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return
+    loggedAt.set(rule, now)
+    log(rule, error)
+  }
+}

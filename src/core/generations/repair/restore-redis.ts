@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { failpoint, guardOff } from '../../../lib/failpoint.js'
+import { LOCK_MARGIN_MS } from '../ports.js'
+import { clearLocks } from './clear-locks.js'
+import type { ReconcilePorts } from './ports.js'
+
+/** Whether Redis has lost its keys. */
+export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
+  !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
+
+/**
+ * Sets the locks of all active generations again, enqueues the first queued ones, and clears locks of ended generations.
+ * A worker that gets a job claims until nothing is left that it can do, so one job per backend that may be idle is
+ * enough. The wipe mark is set last, so that a restore that failed, or amid which Redis was wiped again, is retried.
+ * @returns whether all of it is known to have worked
+ */
+export async function restoreRedis(ports: ReconcilePorts): Promise<boolean> {
+  const { rows, lock, queue, wipeMark } = ports
+  await failpoint('reconcile.before_locks')
+  await wipeMark.begin()
+  for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
+    const begunAt = performance.now()
+    const page = await rows.activePage(after)
+    more = page.length > 0
+    const locks = page.map(({ id, accountId, remainingMs }) => ({
+      accountId,
+      generationId: id,
+      ttlMs: remainingMs + LOCK_MARGIN_MS,
+    }))
+    if (!(await lock.keep(locks))) return false
+    after = page.at(-1)?.accountId
+    // As long as the page took, so that requests get half of the time.
+    await delay(performance.now() - begunAt)
+  }
+  const first = await rows.firstQueued()
+  if (first.length > 0 && !(await queue.enqueue(first))) return false
+  // After the locks were set: a generation may have ended meanwhile.
+  if (!guardOff('reconcile.clear_locks')) await clearLocks(ports)
+  await failpoint('reconcile.before_mark')
+  return wipeMark.finish()
+}

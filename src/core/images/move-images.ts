@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { retryFor } from '../../lib/retry-for.js'
+import type { ImageStore } from './ports.js'
+import type { PublishedImages } from './published-image.js'
+
+/** An image that its row describes, and that was not removed. */
+export interface MovingImage {
+  readonly slug: string
+  /** As hex. */
+  readonly sha256: string
+  readonly hasThumbnail: boolean
+}
+
+interface Store extends Pick<ImageStore, 'put' | 'remove'> {
+  read(slug: string): Promise<Buffer | undefined>
+  readThumbnail(slug: string): Promise<Buffer | undefined>
+  sha256(slug: string, extension: 'png' | 'webp'): Promise<string | undefined>
+}
+
+export interface MovePorts {
+  readonly from: Pick<Store, 'read' | 'readThumbnail'>
+  readonly to: Store
+  /** In pages; those that are made meanwhile may be left out. */
+  readonly images: AsyncIterable<readonly MovingImage[]>
+  readonly published: PublishedImages
+  /** Told of each image that could not be read or stored. */
+  readonly onFault: (slug: string, error: unknown) => void
+}
+
+/**
+ * `present`: copied before, or stored there. `missing`: neither store has it whole. `different`: not as published.
+ * `failed`: it could not be read or stored.
+ */
+type Outcome = 'copied' | 'present' | 'removed' | 'missing' | 'different' | 'failed'
+
+export interface Moved {
+  readonly counts: Readonly<Record<Outcome, number>>
+  /** Slugs of images that are missing or different or failed, the first ones. */
+  readonly examples: readonly string[]
+}
+
+const AT_ONCE = 8
+const EXAMPLES = 20
+/** How long a store may be away. */
+const PATIENCE_MS = 30_000
+/** Beyond that it is not single images that fail. */
+const FAILED_AT_MOST = 20
+const WRONG: ReadonlySet<Outcome> = new Set(['missing', 'different', 'failed'])
+
+/**
+ * Copies what is not there yet, while images are made and removed: those that are made go to the newer store already,
+ * and each one's row says what its bytes must be. It takes nothing away from the older store.
+ * @param onProgress after each image
+ * @throws what the store says, once too many images have failed
+ */
+export async function moveImages(ports: MovePorts, onProgress: (done: number) => void): Promise<Moved> {
+  const counts = { copied: 0, present: 0, removed: 0, missing: 0, different: 0, failed: 0 }
+  const examples: string[] = []
+  let done = 0
+  let lastFault: unknown
+  const move = (image: MovingImage): Promise<Outcome> =>
+    retryFor(() => moveImage(ports, image), PATIENCE_MS).catch((error) => {
+      lastFault = error
+      ports.onFault(image.slug, error)
+      return 'failed'
+    })
+  for await (const page of ports.images) {
+    const waiting = page.values()
+    const work = async () => {
+      for (const image of waiting) {
+        if (counts.failed > FAILED_AT_MOST) return
+        const outcome = await move(image)
+        counts[outcome]++
+        if (WRONG.has(outcome) && examples.length < EXAMPLES) examples.push(image.slug)
+        onProgress(++done)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    if (counts.failed > FAILED_AT_MOST) throw lastFault
+  }
+  return { counts, examples }
+}
+
+async function moveImage({ from, to, published }: MovePorts, image: MovingImage): Promise<Outcome> {
+  const { slug, sha256, hasThumbnail } = image
+  // A put stores the thumbnail first, so beside the right image it is the right one.
+  if ((await to.sha256(slug, 'png')) === sha256 && (!hasThumbnail || (await to.sha256(slug, 'webp')))) return 'present'
+  const isWanted = async () => (await published.find(slug))?.removed === false
+  const png = await from.read(slug)
+  if (!png) return (await isWanted()) ? 'missing' : 'removed'
+  if (hashOf(png) !== sha256) return 'different'
+  const thumbnail = hasThumbnail ? await from.readThumbnail(slug) : undefined
+  const stored = await to.put(slug, png, { thumbnail, isWanted })
+  // Its row is marked before its files are removed: whoever removes it from now on finds this copy.
+  if (!stored || !(await isWanted())) {
+    await to.remove(slug)
+    return 'removed'
+  }
+  if ((await to.sha256(slug, 'png')) !== sha256) return 'different'
+  if (thumbnail && (await to.sha256(slug, 'webp')) !== hashOf(thumbnail)) return 'different'
+  return hasThumbnail && !thumbnail ? 'missing' : 'copied'
+}
+
+const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')

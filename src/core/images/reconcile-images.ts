@@ -1,0 +1,92 @@
+import type { ImageStore } from './ports.js'
+import type { ImageRemovals } from './takedown.js'
+
+/** Of every image that was ever published. */
+export interface ImageInventory {
+  /** In pages; those that are published meanwhile may be left out. */
+  pages(): AsyncIterable<readonly { readonly slug: string; readonly removed: boolean }[]>
+  /** Those that no image has, and no generation may still publish. */
+  unknownAmong(slugs: readonly string[]): Promise<string[]>
+  /** Has the file and the CDN's copy of a removed image taken away once more. */
+  takeDownAgain(slug: string): Promise<void>
+}
+
+interface ReconcilePorts {
+  readonly inventory: ImageInventory
+  readonly removals: ImageRemovals
+  readonly store: Pick<ImageStore, 'remove'> & {
+    /** In pages. */
+    all(): AsyncIterable<readonly string[]>
+    exists(slug: string): Promise<boolean>
+    changedAt(slug: string): Promise<Date | undefined>
+  }
+}
+
+/** How many, and the first of them. */
+interface Found {
+  count: number
+  readonly examples: string[]
+}
+
+/**
+ * `stillThere`: removed, but its file is back. `fileGone`: published, but its file is not there. `unknown`: a file of no
+ * image.
+ */
+export type ImageDifferences = Readonly<Record<'stillThere' | 'fileGone' | 'unknown', Found>>
+
+/** There are images and no file at all: a wrong directory looks like that, too. */
+export class EmptyImageStore extends Error {}
+
+const EXAMPLES = 20
+const PAGE = 500
+/** A file is stored before its row. */
+const UNRECORDED_FOR_MS = 600_000
+
+/**
+ * Finds where images and files disagree, as after a restore, when one of both is older than the other. What was removed
+ * must not come back, so in doubt less is shown: an image without its file counts as removed from then on, for good.
+ * @param apply `undefined`: only look. Else the reason that is kept with images that are marked
+ * @throws EmptyImageStore
+ */
+export async function reconcileImages(
+  { inventory, removals, store }: ReconcilePorts,
+  apply: { readonly reason: string } | undefined,
+): Promise<ImageDifferences> {
+  const found = { stillThere: nothing(), fileGone: nothing(), unknown: nothing() }
+  const note = (what: keyof ImageDifferences, slug: string) => {
+    found[what].count++
+    if (found[what].examples.length < EXAMPLES) found[what].examples.push(slug)
+  }
+  const files = new Set<string>()
+  for await (const page of store.all()) for (const slug of page) files.add(slug)
+  const isEmpty = files.size === 0
+
+  for await (const page of inventory.pages()) {
+    for (const { slug, removed } of page) {
+      const hasFile = files.delete(slug)
+      if (removed && hasFile) {
+        note('stillThere', slug)
+        if (apply) await inventory.takeDownAgain(slug)
+        if (apply) await store.remove(slug)
+        // It may have been stored since the files were listed.
+      } else if (!removed && !hasFile && !(await store.exists(slug))) {
+        if (isEmpty) throw new EmptyImageStore()
+        note('fileGone', slug)
+        if (apply) await removals.remove(slug, apply.reason)
+      }
+    }
+  }
+
+  const left = [...files]
+  for (let from = 0; from < left.length; from += PAGE) {
+    for (const slug of await inventory.unknownAmong(left.slice(from, from + PAGE))) {
+      const changedAt = await store.changedAt(slug)
+      if (!changedAt || Date.now() - changedAt.getTime() <= UNRECORDED_FOR_MS) continue
+      note('unknown', slug)
+      if (apply) await store.remove(slug)
+    }
+  }
+  return found
+}
+
+const nothing = (): Found => ({ count: 0, examples: [] })

@@ -1,0 +1,103 @@
+import { imageNotFound, serviceUnavailable } from '../errors.js'
+import type { ImageStore } from './ports.js'
+import { SLUG } from './ports.js'
+
+export interface RemovedImage {
+  readonly at: Date
+  readonly reason: string | null
+}
+
+export interface ImageRemovals {
+  /** Marks an image as removed; a repeat keeps the first time and reason. Undefined: the account has no such image. */
+  remove(slug: string, reason: string | undefined, accountId?: string): Promise<RemovedImage | undefined>
+}
+
+interface RemovalPorts {
+  readonly removals: ImageRemovals
+  readonly images: Pick<ImageStore, 'remove'>
+}
+
+/**
+ * Takes an image down for its owner.
+ * @throws AppError `not_found`; `unavailable` when the image store is away: the next try removes the file
+ */
+export async function removeOwnImage({ removals, images }: RemovalPorts, accountId: string, slug: string) {
+  const remove = (name: string) =>
+    images.remove(name).catch((cause) => {
+      throw serviceUnavailable(5, cause)
+    })
+  const options = { reason: 'Removed by its owner.', accountId }
+  if (!(await removeImage({ removals, images: { remove } }, slug, options))) throw imageNotFound()
+}
+
+/** Takes an image down: first the row, so that its page answers 410. `accountId`: the owner; undefined: any account. */
+export async function removeImage(
+  { removals, images }: RemovalPorts,
+  slug: string,
+  { reason, accountId }: { readonly reason: string | undefined; readonly accountId?: string },
+): Promise<RemovedImage | undefined> {
+  const removed = SLUG.test(slug) ? await removals.remove(slug, reason, accountId) : undefined
+  if (removed) await images.remove(slug)
+  return removed
+}
+
+/** Images that were taken down, whose file or CDN copy may still exist. */
+export interface Takedowns {
+  /** Claims some that are due; each becomes due again, after growing pauses, until it is finished. */
+  claimDue(): Promise<string[]>
+  finish(slug: string): Promise<void>
+}
+
+/** Purges a URL from the CDN; rejects unless the CDN confirms it. */
+export type PurgeCdn = (url: string, signal: AbortSignal) => Promise<void>
+
+interface TakedownPorts {
+  readonly takedowns: Takedowns
+  readonly images: Pick<ImageStore, 'remove' | 'url' | 'thumbnailUrl'>
+  /** Undefined without a CDN. */
+  readonly purge: PurgeCdn | undefined
+  /** Told of each image whose file is gone, again with each try to purge it. */
+  readonly onRemoved: (slug: string) => void
+  /** What failed is retried. */
+  readonly onFault: (error: unknown) => void
+}
+
+const EVERY_MS = 1000
+
+/** Removes the file and the CDN's copy of every image that was taken down in any process, and retries what fails. */
+export function startTakedowns({ takedowns, images, purge, onRemoved, onFault }: TakedownPorts): { stop(): void } {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let timer: NodeJS.Timeout | undefined
+
+  const takeDown = async (slug: string) => {
+    // The file first: a CDN that fetches it again must not get it.
+    await images.remove(slug)
+    onRemoved(slug)
+    for (const url of [images.url(slug), images.thumbnailUrl(slug)]) await purge?.(url, signal)
+    await takedowns.finish(slug)
+  }
+  const pass = async () => {
+    try {
+      while (!signal.aborted) {
+        const slugs = await takedowns.claimDue()
+        if (slugs.length === 0) break
+        const ends = await Promise.allSettled(slugs.map(takeDown))
+        const failed = ends.find((end) => end.status === 'rejected')
+        if (failed) throw failed.reason
+      }
+    } catch (error) {
+      if (!signal.aborted) onFault(error)
+    }
+    if (!signal.aborted) timer = setTimeout(pass, EVERY_MS)
+  }
+  void pass()
+
+  return {
+    /** Does not wait: unfinished takedowns become due again. */
+    stop() {
+      stopping.abort()
+      clearTimeout(timer)
+    },
+  }
+}

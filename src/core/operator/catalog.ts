@@ -1,0 +1,14 @@
+import type { ModelVersion } from '../catalog/model-version.js'
+import type { By } from './operator-actions.js'
+
+export const MAX_PRICE = 1_000_000
+
+/** The changes record the act with them. False: there is no such version. */
+export interface CatalogChanges {
+  /** Disabled ones too, in the catalog's order. */
+  list(): Promise<ModelVersion[]>
+  /** What is queued still runs. */
+  setEnabled(id: number, enabled: boolean, by: By): Promise<boolean>
+  /** In credits per image, for what is submitted from now on. */
+  setPrice(id: number, credits: number, by: By): Promise<boolean>
+}

@@ -1,0 +1,180 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
+import type { AccountStore, Caller, Role, Subscription } from '../../core/accounts/account.js'
+import { batched, joined } from '../../lib/batch.js'
+import { type Database, violatedConstraint } from '../client.js'
+import { catalogRevision, creditLedger, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
+import { signInLinks } from '../schema/website.js'
+import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
+
+/** A subscription's status by Postgres's clock. */
+export const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
+const SUBSCRIPTION = { status: STATUS_NOW, ...pick(s, 'plan', 'endDate') }
+
+/** What `toCaller` reads, of a key, its user and their subscription. */
+export const CALLER_COLUMNS = {
+  keyId: k.id,
+  keyKind: k.kind,
+  ...pick(u, 'id', 'username', 'credits'),
+  deleted: sql<boolean>`${u.deletedAt} IS NOT NULL`,
+  // Null, like the other columns of a subscription, where there is none.
+  status: sql<string | null>`${STATUS_NOW}`,
+  ...pick(s, 'plan', 'endDate'),
+  catalogRevision: sql<string | null>`(SELECT ${catalogRevision.revision} FROM ${catalogRevision})`,
+}
+const CALLER = {
+  ...CALLER_COLUMNS,
+  lastUseIsOld: sql<boolean>`(${k.lastUsedAt} IS NULL OR ${k.lastUsedAt} < now() - interval '1 minute')`,
+}
+type CallerRow = RowOf<typeof CALLER>
+
+// Every request runs it.
+const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
+  'find_callers',
+  { hash: 'bytea' },
+  sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+       WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
+)
+// Leaves out keys that another transaction has locked: waiting for one while it holds others could be a deadlock.
+const NOTE_USE = statement('note_key_use')`
+  UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (ARRAY(
+    SELECT ${k.id} FROM ${k} WHERE ${k.id} = ANY (${param('ids')}::uuid[]) FOR NO KEY UPDATE SKIP LOCKED))`
+
+/** How long uses are collected: a submit needs its key's row right after the look-up. */
+const NOTE_AFTER_MS = 50
+
+/** Reads the key on every request: a revoked one is refused immediately, on every replica. */
+export const accountStore = ({ pool }: Database): AccountStore => {
+  const noteUse = joined(
+    (ids: readonly string[]) => NOTE_USE.run(pool, { ids }),
+    () => delay(NOTE_AFTER_MS),
+  )
+  const findCallers = async (hashes: readonly Buffer[]) => {
+    const rows = await FIND_CALLERS(
+      pool,
+      hashes.map((hash) => ({ hash })),
+    )
+    // Only for display: not awaited, and a failure is ignored.
+    for (const row of rows) if (row?.lastUseIsOld) noteUse(row.keyId).catch(() => undefined)
+    return rows.map((row) => row && toCaller(row))
+  }
+  return { findCaller: batched(findCallers), findCallers }
+}
+
+export function toCaller({ keyId, keyKind, catalogRevision, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
+  const { id, username, credits, deleted, status, plan, endDate } = row
+  const subscription = status === null ? null : { status, plan, endDate }
+  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, catalogRevision }
+}
+
+/** An account as the operator sees it: deleted ones too. */
+export type OperatorUser = typeof u.$inferSelect & { readonly subscription: Subscription | null }
+
+// All or nothing; the credits with their row in the ledger.
+const CREATE = statement<{ id: string }>('create_user')`
+  WITH created AS (
+    ${insertInto(u, given(u, 'username', 'credits', 'email', 'role'))} RETURNING ${u.id}, ${u.credits}
+  ), subscribed AS (
+    ${insertInto(s, { userId: sql`created.id`, status: 'active', ...given(s, 'plan', 'endDate') })}
+      FROM created WHERE ${param('plan')}::text IS NOT NULL
+  ), entered AS (
+    ${insertInto(creditLedger, {
+      userId: sql`created.id`,
+      kind: 'grant',
+      delta: sql`created.credits`,
+      balance: sql`created.credits`,
+      note: 'Credits at the start',
+    })} FROM created WHERE created.credits > 0
+  )
+  SELECT id FROM created`
+
+export const operatorUserStore = ({ orm, pool }: Database) => {
+  const columns = { ...getTableColumns(u), subscription: SUBSCRIPTION }
+  const select = (where: SQL | undefined) => orm.select(columns).from(u).leftJoin(s, eq(s.userId, u.id)).where(where)
+
+  return {
+    /** Resolves to the new user's id, or undefined if a user of that name exists. */
+    async create(
+      username: string,
+      credits: number,
+      subscription: Pick<Subscription, 'plan' | 'endDate'> | undefined,
+      website: { readonly email?: string | undefined; readonly role?: Role } = {},
+    ): Promise<string | 'email taken' | undefined> {
+      try {
+        const { plan, endDate } = subscription ?? {}
+        const { email, role = 'subscriber' } = website
+        return (await CREATE.first(pool, { username, credits, plan, endDate, email, role }))?.id
+      } catch (error) {
+        if (violatedConstraint(error) === 'users_username') return undefined
+        if (violatedConstraint(error) === 'users_email') return 'email taken'
+        throw error
+      }
+    },
+
+    /** By name, ignoring case: the user who has it now, else the one deleted last. `id`: this one of them. */
+    async find(username: string, id?: string): Promise<OperatorUser | undefined> {
+      const [row] = await select(and(sql`lower(${u.username}) = lower(${username})`, id ? eq(u.id, id) : undefined))
+        .orderBy(sql`${u.deletedAt} DESC NULLS FIRST`)
+        .limit(1)
+      return row
+    },
+
+    /** By name, the deleted ones after the others. */
+    async list(): Promise<OperatorUser[]> {
+      const byName = sql`lower(${u.username}) COLLATE "C"`
+      return select(undefined).orderBy(desc(isNull(u.deletedAt)), byName, u.createdAt)
+    },
+
+    /** Links that were sent to the address before no longer work. False if another user has it. */
+    async setEmail(id: string, email: string | null): Promise<boolean> {
+      try {
+        await orm.update(u).set({ email }).where(eq(u.id, id))
+      } catch (error) {
+        if (violatedConstraint(error) === 'users_email') return false
+        throw error
+      }
+      await orm.delete(signInLinks).where(eq(signInLinks.userId, id))
+      return true
+    },
+
+    async setRole(id: string, role: Role): Promise<void> {
+      await orm.update(u).set({ role }).where(eq(u.id, id))
+    },
+
+    /** Marks the user as deleted and keeps what they have. Resolves to the time of the first deletion. */
+    async delete(id: string): Promise<Date | undefined> {
+      const deletedAt = sql`coalesce(${u.deletedAt}, now())`
+      const [row] = await orm.update(u).set({ deletedAt }).where(eq(u.id, id)).returning(pick(u, 'deletedAt'))
+      return row?.deletedAt ?? undefined
+    },
+  }
+}
+
+type SubscriptionChange = { readonly [Field in keyof Subscription]: Subscription[Field] | undefined }
+
+const STATUS = sql`${param('status')}::text`
+const END_DATE = sql`${param('endDate')}::timestamptz`
+const CHANGED = { status: sql`coalesce(${STATUS}, ${s.status})`, endDate: sql`coalesce(${END_DATE}, ${s.endDate})` }
+
+const CHANGE = statement<Subscription>('change_subscription')`
+  UPDATE ${s} SET ${assign(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${named(SUBSCRIPTION)}`
+
+const CHANGE_OR_BEGIN = statement<Subscription>('begin_subscription')`
+  INSERT INTO ${s} (user_id, plan, status, end_date)
+  VALUES (${param('userId')}, ${param('plan')}, coalesce(${STATUS}, 'active'),
+          coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz))
+  ON CONFLICT (user_id) DO UPDATE SET ${assign(s, { plan: sql`excluded.plan`, ...CHANGED })}
+  RETURNING ${named(SUBSCRIPTION)}`
+
+export const operatorSubscriptionStore = ({ orm, pool }: Database) => ({
+  /**
+   * Changes what is given and keeps the rest. A new subscription is active until `defaultEnd` unless told otherwise; it
+   * needs a plan: without one the result is undefined.
+   */
+  set: (userId: string, change: SubscriptionChange, defaultEnd: Date): Promise<Subscription | undefined> =>
+    (change.plan === undefined ? CHANGE : CHANGE_OR_BEGIN).first(pool, { ...change, userId, defaultEnd }),
+
+  async remove(userId: string): Promise<void> {
+    await orm.delete(s).where(eq(s.userId, userId))
+  },
+})

@@ -1,0 +1,128 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import pg from 'pg'
+import { auditProgress } from '../schema/process.js'
+import { assign, named, pick, queryOnce } from '../statement.js'
+import { EXAMPLES, type Violations } from './check.js'
+
+/** Statements over whole tables take longer than those of a request. */
+const STATEMENT_TIMEOUT_MS = 60_000
+
+/** One core at most, and memory to join a million rows in one statement; JIT compiling costs more than it saves. */
+const SETTINGS = `
+  SET default_transaction_read_only = on; SET statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET lock_timeout = 2000;
+  SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1; SET work_mem = '64MB'; SET jit = off; SET timezone = 'UTC'`
+
+/** How far the audit has come: every generation and ledger entry before these was checked. */
+type AuditPosition = Readonly<Record<'seq' | 'ledgerId', number>>
+
+export type AuditDatabase = Awaited<ReturnType<typeof auditDatabase>>
+
+/** One connection; it is read-only, except that it records the audit's position. */
+export async function auditDatabase(url: string) {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5000,
+    query_timeout: STATEMENT_TIMEOUT_MS + 5000,
+    application_name: 'easel audit',
+  })
+  // The query that runs on a dying connection fails, too.
+  client.on('error', () => undefined)
+  const close = () => client.end().catch(() => undefined)
+  try {
+    await client.connect()
+    await client.query(SETTINGS)
+    // Ends the statement when the audit's process has died. Not every platform has it.
+    await client.query('SET client_connection_check_interval = 1000').catch(() => undefined)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const write = async (change: SQL) => {
+    await client.query('BEGIN READ WRITE')
+    await queryOnce(client, sql`UPDATE ${auditProgress} SET ${change}`)
+    await client.query('COMMIT')
+  }
+  return {
+    /** Also ends the statement that is running. */
+    close,
+    rows: <Row>(query: SQL): Promise<Row[]> => queryOnce(client, query),
+
+    /** What a query for one column of text finds. */
+    async texts(query: SQL): Promise<string[]> {
+      return (await queryOnce<Record<string, string>>(client, query)).flatMap((row) => Object.values(row))
+    },
+
+    async violations(query: string): Promise<Violations> {
+      const { rows } = await client.query<{ n: number; examples: string[] | null }>(
+        `SELECT count(*)::integer AS n, (array_agg(what ORDER BY what))[1:${EXAMPLES}] AS examples
+           FROM (${query}) AS found (what)`,
+      )
+      return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }
+    },
+
+    /** Records that everything between had no violation, unless another audit has moved the start meanwhile. */
+    moveOn(start: AuditPosition, end: AuditPosition): Promise<void> {
+      const unmoved = and(eq(auditProgress.seq, start.seq), eq(auditProgress.ledgerId, start.ledgerId))
+      return write(sql`${assign(auditProgress, end)} WHERE ${unmoved}`)
+    },
+
+    /** Has everything from this position on checked again, because of a violation there. */
+    moveBack({ seq, ledgerId }: AuditPosition): Promise<void> {
+      const least = { seq: sql`least(seq, ${seq}::bigint)`, ledgerId: sql`least(ledger_id, ${ledgerId}::bigint)` }
+      return write(assign(auditProgress, least))
+    },
+  }
+}
+
+/** Rows of each kind in a slice: few enough for the planner to look related rows up one by one in any history. */
+const SLICE = 5_000
+/** No statement takes a minute (db/client.ts): older rows are committed by now or never will be. */
+const SETTLED = sql`created_at < now() - interval '1 minute'`
+
+/** Worded like the partial index, so that Postgres uses it; by status it would read all rows. */
+export const NOT_ENDED = 'finished_at IS NULL'
+
+const newest = (status: string) =>
+  sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`.inlineParams()
+
+// The oldest generation that has not ended, or where earlier rows may still appear, whichever comes first.
+const END = sql`
+  SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}),
+               coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
+         coalesce((SELECT id FROM credit_ledger WHERE ${SETTLED} ORDER BY id DESC LIMIT 1), 0) + 1 AS "ledgerId"`
+
+const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
+
+/** The slices to check, the oldest first; `whole`: from the beginning, whatever earlier audits have checked. */
+export async function partsToAudit(db: AuditDatabase, whole: boolean) {
+  const last = await positionOf(db, END)
+  let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)
+  const next = (from: number, limit: number) => Math.min(from + SLICE, limit)
+  const parts = []
+  while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
+    const end = { seq: next(start.seq, last.seq), ledgerId: next(start.ledgerId, last.ledgerId) }
+    parts.push({ slice: sliceOf(start, end), start, end })
+    start = end
+  }
+  return [...parts, { slice: sliceOf(start), start, end: last }]
+}
+
+async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition> {
+  const [row] = await db.rows<{ seq: string; ledgerId: string }>(query)
+  return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
+}
+
+/** A part of the history, to select from. What has ended no longer changes and is checked once, the rest every time. */
+export type Slice = ReturnType<typeof sliceOf>
+
+/** Without an end the slice includes rows that are stored meanwhile, and every generation that has not ended. */
+function sliceOf(from: AuditPosition, to?: AuditPosition) {
+  // Each status has its own index, and so have the generations that have not ended.
+  const ended = (status: string) =>
+    `SELECT * FROM generations WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`
+  const active = `UNION ALL SELECT * FROM generations WHERE ${NOT_ENDED}`
+  return {
+    generations: `(${ended('succeeded')} UNION ALL ${ended('failed')} ${to ? '' : active})`,
+    ledger: `(SELECT * FROM credit_ledger WHERE id >= ${from.ledgerId} ${to ? `AND id < ${to.ledgerId}` : ''})`,
+  }
+}

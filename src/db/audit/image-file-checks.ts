@@ -1,0 +1,165 @@
+/** The checks of image files: each image's file exists and is intact, and there are no other files. */
+import { webcrypto } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { gte, lt, type SQL, sql } from 'drizzle-orm'
+import { newSlug } from '../../core/generations/generation.js'
+import { pngChunks } from '../../core/images/image-bytes.js'
+import { generations as g, images as i } from '../schema/generations.js'
+import { named, pick, type RowOf } from '../statement.js'
+import type { AuditDatabase } from './audit-database.js'
+import { type Checks, counted, type Violations } from './check.js'
+
+export interface StoredImages {
+  /** Undefined: there is no such file. */
+  read(slug: string): Promise<Buffer | undefined>
+  readThumbnail(slug: string): Promise<Buffer | undefined>
+  /** Of the image or its thumbnail. */
+  exists(slug: string): Promise<boolean>
+  /** The slugs of all files, in pages. */
+  all(): AsyncIterable<readonly string[]>
+  /** Undefined: there is no such file any more. */
+  changedAt(slug: string): Promise<Date | undefined>
+}
+
+interface FileAudit {
+  readonly db: AuditDatabase
+  readonly files: StoredImages
+  /** How many images to check, at random; undefined: all. */
+  readonly sample: number | undefined
+  /** Checked between two files, which may be many and slow. */
+  readonly signal: AbortSignal
+}
+
+const PAGE = 500
+/** Files read at a time. */
+const CONCURRENT_READS = 4
+/** A file is stored before its row; after this long the row should exist. */
+const UNRECORDED_FOR_MS = 600_000
+
+/** Errors of a single file: a broken sector, or a link in its place. Any other error is the whole store's. */
+const UNREADABLE = ['EIO', 'ELOOP']
+
+const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')
+type ImageRow = RowOf<typeof IMAGE>
+const STORED = sql`${i.removedAt} IS NULL`
+
+/** Where all images are checked, so are files that belong to none. */
+export const imageFileChecks = (audit: FileAudit): Checks => ({
+  'images-are-stored-intact': () => imagesStored(audit),
+  'removed-images-have-no-file': () => removedImagesGone(audit),
+  'failed-jobs-leave-no-file': () => failedLeaveNothing(audit),
+  ...(audit.sample === undefined && { 'files-belong-to-images': () => filesRecorded(audit) }),
+})
+
+/** Every image's file exists, has the recorded hash, and is a PNG of the recorded size; its thumbnail is a WebP. */
+async function imagesStored(audit: FileAudit): Promise<Violations> {
+  const isBroken = async ({ slug, width, height, sha256, hasThumbnail }: ImageRow) => {
+    const bytes = await audit.files.read(slug)
+    if (!bytes || (await hashOf(bytes)) !== sha256) return true
+    const size = pngSize(bytes)
+    if (size?.width !== width || size.height !== height) return true
+    return hasThumbnail && !isWebp(await audit.files.readThumbnail(slug))
+  }
+  const isWrong: IsWrong<ImageRow> = (image) =>
+    isBroken(image).catch((error) => {
+      if (UNREADABLE.includes(error.code)) return true
+      throw error
+    })
+  const found = sql.param(await wrongImages(audit, STORED, isWrong))
+  // Some may have been removed meanwhile.
+  return counted(await audit.db.texts(sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${STORED}`))
+}
+
+/** Off the main thread, which may serve requests. */
+const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
+
+const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
+  counted(await wrongImages(audit, sql`${i.removedAt} IS NOT NULL`, ({ slug }) => audit.files.exists(slug)))
+
+/** Files of failed generations are removed within minutes; checks the latest ones. */
+async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
+  const slugs = await audit.db.texts(sql`
+    SELECT unnest(slugs) AS slug FROM (
+      SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
+         AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
+       ORDER BY ${g.finishedAt} DESC LIMIT ${audit.sample ?? null}) g`)
+  return counted(await selectWrong(audit, slugs, (slug) => audit.files.exists(slug)))
+}
+
+/** Every file belongs to an image's row, or to a generation that may still get one. Slow with many files. */
+async function filesRecorded({ db, files, signal }: FileAudit): Promise<Violations> {
+  const unknownFiles: string[] = []
+  for await (const slugs of files.all()) {
+    signal.throwIfAborted()
+    for (const slug of await db.texts(unrecorded(slugs))) {
+      const changedAt = await files.changedAt(slug)
+      if (changedAt && Date.now() - changedAt.getTime() > UNRECORDED_FOR_MS) unknownFiles.push(slug)
+    }
+  }
+  // In one statement, so that a generation that ends meanwhile still has its slugs or already its images.
+  const expected = sql`SELECT unnest(${g.slugs}) FROM ${g} WHERE ${g.finishedAt} IS NULL`
+  return counted(await db.texts(sql`${unrecorded(unknownFiles)} EXCEPT ${expected}`))
+}
+
+const unrecorded = (slugs: readonly string[]): SQL =>
+  sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
+       WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)`
+
+type IsWrong<T> = (it: T) => Promise<boolean>
+
+async function wrongImages(audit: FileAudit, which: SQL, isWrong: IsWrong<ImageRow>): Promise<string[]> {
+  const found: ImageRow[] = []
+  for await (const rows of imageRows(audit, which)) found.push(...(await selectWrong(audit, rows, isWrong)))
+  return found.map(({ slug }) => slug)
+}
+
+async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator<ImageRow[]> {
+  const select = sql`SELECT ${named(IMAGE)} FROM ${i} WHERE ${which}`
+  if (sample !== undefined) {
+    // Slugs are random, so those that follow a random one are a sample; not all rows need to be read.
+    const start = newSlug()
+    const page = (side: SQL) => sql`(${select} AND ${side} ORDER BY ${i.slug} LIMIT ${sample})`
+    yield await db.rows<ImageRow>(sql`${page(gte(i.slug, start))} UNION ALL ${page(lt(i.slug, start))} LIMIT ${sample}`)
+    return
+  }
+  for (let after = ''; ; ) {
+    const rows = await db.rows<ImageRow>(sql`${select} AND ${i.slug} > ${after} ORDER BY ${i.slug} LIMIT ${PAGE}`)
+    const last = rows.at(-1)
+    if (!last) return
+    after = last.slug
+    yield rows
+  }
+}
+
+async function selectWrong<T>({ signal }: FileAudit, all: readonly T[], isWrong: IsWrong<T>): Promise<T[]> {
+  const waiting = all.values()
+  const found: T[] = []
+  const checkNext = async () => {
+    for (const one of waiting) {
+      signal.throwIfAborted()
+      if (await isWrong(one)) found.push(one)
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENT_READS }, checkNext))
+  return found
+}
+
+/** A whole one, as its header says. */
+const isWebp = (bytes: Buffer | undefined): boolean =>
+  bytes !== undefined && bytes.toString('latin1', 8, 12) === 'WEBP' && bytes.readUInt32LE(4) === bytes.length - 8
+
+/** The signature, and the length and type of the first chunk. */
+const HEAD = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')
+/** The last chunk. */
+const TAIL = Buffer.from('\0\0\0\0IEND\xaeB`\x82', 'latin1')
+
+/** The size of an intact PNG; undefined unless it is exactly the chunks from IHDR to IEND, with their checksums. */
+export function pngSize(png: Buffer): { readonly width: number; readonly height: number } | undefined {
+  const chunks = [...pngChunks(png)]
+  const isIntact =
+    png.subarray(0, HEAD.length).equals(HEAD) &&
+    png.subarray(-TAIL.length).equals(TAIL) &&
+    chunks.findIndex(({ name }) => name === 'IEND') === chunks.length - 1 &&
+    chunks.every(({ chunk }) => crc32(chunk.subarray(4, -4)) === chunk.readUInt32BE(chunk.length - 4))
+  return isIntact ? { width: png.readUInt32BE(HEAD.length), height: png.readUInt32BE(HEAD.length + 4) } : undefined
+}

@@ -1,0 +1,149 @@
+/** The checks of Postgres's rows. */
+import { CANCELED, IMAGE_REFUSED, MAX_DEATHS, MAX_TRIES } from '../../core/generations/failure-reason.js'
+import { MAX_SEED } from '../../core/generations/generation.js'
+import { FAILING } from '../../core/webhooks/retry-schedule.js'
+import { NOT_ENDED, type Slice } from './audit-database.js'
+
+/** Over everything, or over one slice: one row per violation, with one column that names it. */
+type Query = string | ((slice: Slice) => string)
+
+const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `
+  SELECT e.generation_id FROM ${ledger} e
+    JOIN credit_ledger o ON o.generation_id = e.generation_id AND o.kind = e.kind AND o.id <> e.id
+   WHERE e.kind = '${kind}'`
+
+/** Longer reasons begin with `CANCELED`. */
+const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
+
+/** IMAGE_MODERATION_REFUND, which may have changed since, says whether these are given back. */
+const WAS_REFUSED = `g.error = '${IMAGE_REFUSED}'`
+
+const ACTIVE = `g.status IN ('queued', 'processing')`
+/** The reconciler passes every half second: what is this late was missed. */
+const LATE = `interval '30 seconds'`
+/** now() is a statement's start, which may be slightly before the start of the statement whose row it sees. */
+const CLOCK = `interval '1 second'`
+/** The time limit of statements (db/client.ts). A violation in the history is never repaired, so it must be certain. */
+const LONGEST_STATEMENT = `interval '5 seconds'`
+/** Servers poll every two seconds. */
+const OVERDUE = `interval '5 minutes'`
+
+/** @param refundFailed whether a failed generation needs a refund, as a canceled one always does */
+export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Query>> => ({
+  // Money: every user's balance follows from the ledger, and the ledger follows from the generations.
+
+  // The last entry has the sum, because the balances add up (next check).
+  'balance-is-sum-of-ledger': `
+    SELECT u.username FROM users u
+     WHERE u.credits <> coalesce(
+       (SELECT l.balance FROM credit_ledger l WHERE l.user_id = u.id ORDER BY l.id DESC LIMIT 1), 0)`,
+  'ledger-balances-add-up': ({ ledger }) => `
+    SELECT 'ledger entry ' || e.id FROM ${ledger} e
+     WHERE e.balance <> e.delta + coalesce(
+       (SELECT l.balance FROM credit_ledger l WHERE l.user_id = e.user_id AND l.id < e.id ORDER BY l.id DESC LIMIT 1),
+       0)`,
+  'no-negative-balance': ({ ledger }) => `
+    SELECT 'ledger entry ' || e.id FROM ${ledger} e WHERE e.balance < 0
+    UNION ALL SELECT username FROM users WHERE credits < 0`,
+  'charged-exactly-once': (slice) => `
+    SELECT g.id FROM ${slice.generations} g
+     WHERE NOT g.metered
+       AND NOT EXISTS (SELECT FROM credit_ledger e WHERE e.generation_id = g.id AND e.kind = 'charge')
+    UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN generations g ON g.id = e.generation_id
+     WHERE e.kind = 'charge' AND (g.id IS NULL OR g.metered OR e.delta <> -g.cost OR e.user_id <> g.user_id)
+    UNION ${repeated(slice, 'charge')}`,
+  'refunded-exactly-once': (slice) => `
+    SELECT g.id FROM ${slice.generations} g
+      LEFT JOIN credit_ledger e ON e.generation_id = g.id AND e.kind = 'refund'
+     WHERE CASE WHEN e.id IS NULL THEN g.status = 'failed' AND NOT g.metered AND (${refundFailed} AND NOT ${WAS_REFUSED} OR ${WAS_CANCELED})
+                ELSE g.status <> 'failed' END
+    UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN generations g ON g.id = e.generation_id
+     WHERE e.kind = 'refund'
+       AND (g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.delta <> g.cost OR e.user_id <> g.user_id)
+    UNION ${repeated(slice, 'refund')}`,
+
+  // Generations: one at a time, in time, in order.
+  'idempotency-keys-stay-with-their-user': `
+    SELECT k.generation_id FROM idempotency_keys k JOIN generations g ON g.id = k.generation_id
+     WHERE g.user_id <> k.user_id`,
+  // The statement that stores a generation marks its key. Older versions set no mark, so an unmarked key is a
+  // violation only if it is younger than its generation.
+  'idempotency-keys-lead-to-their-own-job': `
+    SELECT k.generation_id FROM idempotency_keys k JOIN generations g ON g.id = k.generation_id
+     WHERE NOT k.stored AND k.created_at > g.created_at + ${CLOCK}
+    UNION SELECT k.generation_id FROM idempotency_keys k
+     WHERE k.stored AND NOT EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id)
+    UNION SELECT generation_id FROM idempotency_keys GROUP BY generation_id HAVING count(*) > 1
+    UNION SELECT min(generation_id) FROM idempotency_keys GROUP BY user_id, key HAVING count(*) > 1`,
+  'one-active-charged-job-per-user': `
+    SELECT u.username FROM generations g JOIN users u ON u.id = g.user_id
+     WHERE ${ACTIVE} AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
+  // Each generation with the one before it, in the order of generations_history.
+  'charged-jobs-never-overlapped': ({ generations }) => `
+    SELECT g.id FROM ${generations} g
+     WHERE NOT g.metered AND g.created_at + ${LONGEST_STATEMENT} < (
+       SELECT coalesce(b.finished_at, 'infinity') FROM generations b
+        WHERE b.user_id = g.user_id AND b.created_at < g.created_at + ${LONGEST_STATEMENT} AND b.seq < g.seq
+          AND NOT b.metered ORDER BY b.created_at DESC, b.seq DESC LIMIT 1)`,
+  'metered-jobs-keep-to-their-keys-limit': `
+    SELECT 'key ' || k.id FROM generations g JOIN api_keys k ON k.id = g.api_key_id
+     WHERE ${ACTIVE} AND g.metered GROUP BY k.id, k.concurrency HAVING count(*) > k.concurrency`,
+  'jobs-end-by-their-deadline': `SELECT id FROM generations g WHERE ${NOT_ENDED} AND deadline_at < now() - ${LATE}`,
+  'running-jobs-have-a-worker': `
+    SELECT id FROM generations WHERE status = 'processing' AND lease_until < now() - ${LATE}`,
+  'job-states-are-consistent': ({ generations }) => `
+    SELECT id FROM ${generations} g
+     WHERE started_at < created_at - ${CLOCK} OR finished_at < created_at - ${CLOCK}
+        OR finished_at < started_at - ${CLOCK} OR tries >= ${MAX_TRIES} OR deaths >= ${MAX_DEATHS}
+        OR tries + deaths >= attempt
+        OR CASE status
+             WHEN 'queued' THEN lease_until IS NOT NULL OR worker IS NOT NULL
+             WHEN 'processing' THEN lease_until IS NULL OR worker IS NULL OR started_at IS NULL
+             WHEN 'succeeded' THEN lease_until IS NOT NULL OR worker IS NULL OR started_at IS NULL
+             ELSE lease_until IS NOT NULL END`,
+  // The statement that submits or ends a job writes them: another time means that it was submitted or ended twice.
+  'records-share-their-jobs-times': ({ generations }) => `
+    SELECT g.id FROM credit_ledger l JOIN ${generations} g ON g.id = l.generation_id
+     WHERE l.created_at IS DISTINCT FROM CASE l.kind WHEN 'charge' THEN g.created_at ELSE g.finished_at END
+    UNION SELECT g.id FROM images i JOIN ${generations} g ON g.id = i.generation_id
+     WHERE i.created_at IS DISTINCT FROM g.finished_at
+    UNION SELECT g.id FROM usage u JOIN ${generations} g ON g.id = u.generation_id
+     WHERE u.created_at IS DISTINCT FROM g.finished_at`,
+
+  // Images: every succeeded job has the images it asked for, counted where they are billed.
+  'succeeded-jobs-have-their-images': ({ generations }) => `
+    SELECT g.id FROM ${generations} g
+     WHERE (SELECT array_agg(i.slug ORDER BY i.idx) FROM images i WHERE i.generation_id = g.id)
+           IS DISTINCT FROM CASE g.status WHEN 'succeeded' THEN g.slugs END
+        OR EXISTS (SELECT FROM images i WHERE i.generation_id = g.id AND i.idx >= g.batch_size)`,
+  'images-are-as-ordered': ({ generations }) => `
+    SELECT i.slug FROM images i JOIN ${generations} g ON g.id = i.generation_id
+     WHERE i.seed <> (g.seed + i.idx) % ${MAX_SEED + 1} OR i.width <> g.width OR i.height <> g.height`,
+  // Includes failed jobs of the slice, whose files are removed.
+  'slugs-are-used-once': ({ generations }) => `
+    SELECT slug FROM ${generations} g, unnest(slugs) AS slug GROUP BY slug HAVING count(*) > 1
+    UNION SELECT i.slug FROM ${generations} g, unnest(g.slugs) AS s (slug)
+      JOIN images i ON i.slug = s.slug WHERE i.generation_id <> g.id`,
+  'metered-images-are-counted-once': ({ generations }) => `
+    SELECT g.id FROM ${generations} g
+      LEFT JOIN LATERAL (SELECT api_key_id, user_id, model_version_id, count(*) AS n
+                           FROM usage WHERE generation_id = g.id GROUP BY 1, 2, 3) u ON true
+     WHERE coalesce(u.n, 0) <> CASE WHEN g.metered AND g.status = 'succeeded' THEN g.batch_size ELSE 0 END
+        OR (u.api_key_id, u.user_id, u.model_version_id) <> (g.api_key_id, g.user_id, g.model_version_id)
+     GROUP BY g.id`,
+
+  // An endpoint that keeps failing is paused on purpose, and a slow one is busy.
+  'webhooks-are-sent-in-time': `
+    SELECT d.event_id FROM webhook_deliveries d
+      JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN users u ON u.id = e.user_id
+     WHERE d.status = 'pending' AND d.next_at < now() - ${OVERDUE} AND e.not_before < now() - ${OVERDUE}
+       AND greatest(e.slot_1_until, e.slot_2_until) < now() AND e.failures < ${FAILING}
+       AND e.deleted_at IS NULL AND e.disabled_at IS NULL AND u.deleted_at IS NULL`,
+})
+
+/** How soon the service repairs a violation by itself, even after an outage of Postgres. */
+export const REPAIRED_WITHIN_MS: Readonly<Record<string, number>> = {
+  'jobs-end-by-their-deadline': 8000,
+  'running-jobs-have-a-worker': 8000,
+  'webhooks-are-sent-in-time': 4000,
+}

@@ -1,0 +1,183 @@
+/** Whether the database can be used, and what to tell a person if not. */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import pg from 'pg'
+import { isOutage } from '../../core/outage.js'
+import { tlsTrouble } from '../../lib/tls.js'
+import { type Database, sqlState } from '../client.js'
+import { generations } from '../schema/generations.js'
+import { backends, leases } from '../schema/process.js'
+import { type Queryable, queryOnce } from '../statement.js'
+import { isMigrated } from './schema-version.js'
+
+const NOT_MIGRATED = 'The database is not up to date: run "easel migrate" first.'
+
+/** What a person can do about a refusal of Postgres, by SQLSTATE. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  '25006':
+    'Postgres is read-only: a standby, or one with default_transaction_read_only. Let DATABASE_URL lead to the primary, or make it writable; a hosted one may be read-only because its disk is full.',
+  '28000': 'Postgres refuses the user in DATABASE_URL: correct it.',
+  '28P01': 'Postgres refuses the user or the password in DATABASE_URL: correct them.',
+  '3D000': 'The database in DATABASE_URL does not exist: create it, or correct DATABASE_URL.',
+  '42501':
+    'The user in DATABASE_URL has no right to that: run "easel migrate" as the owner of the tables, with this user in APP_DATABASE_URL.',
+  '42P01': NOT_MIGRATED,
+  '42703': NOT_MIGRATED,
+  '53100': 'The disk of Postgres is full: make room on it.',
+  '55P03': 'The rows are in use by another process at the moment: try again.',
+  '57014': 'Postgres took too long to answer: try again when it is less busy.',
+}
+
+/**
+ * The sentence for a refusal that a person can do something about; undefined for any other error.
+ * @param variable the one whose URL led to it
+ */
+export function refusalOf(error: unknown, variable = 'DATABASE_URL'): string | undefined {
+  const sentence = loginRefusal(error) ?? SENTENCES[stateOf(error) ?? '']
+  return sentence?.replaceAll('DATABASE_URL', variable) ?? tlsTrouble(innermost(error), 'Postgres', variable)
+}
+
+function innermost(error: unknown): unknown {
+  return error instanceof Error && error.cause instanceof Error ? innermost(error.cause) : error
+}
+
+/** What Postgres, or a pooler in front of it, has against the kind of connection. */
+function loginRefusal(error: unknown): string | undefined {
+  if (!/^(28000|08P01)$/.test(sqlState(error) ?? '')) return undefined
+  const { message } = innermost(error) as Error
+  if (/client certificate/i.test(message))
+    return 'Postgres asks for a client certificate: add sslcert=/path/to/client.crt and sslkey=/path/to/client.key to DATABASE_URL.'
+  if (/no encryption|\bSSL (off|(connection )?(is )?required)|insecure/i.test(message))
+    return `Postgres takes no connection without TLS from here (${message}): add sslmode=verify-full to DATABASE_URL, and sslrootcert=/path/to/ca.pem if its certificate is from an authority of your own.`
+  if (/pg_hba\.conf/.test(message))
+    return `Postgres lets this user in from no such place (${message}): add a line to its pg_hba.conf, or correct DATABASE_URL.`
+  return undefined
+}
+
+/** Without a password that Postgres asks for, the client itself gives up, without a SQLSTATE. */
+function stateOf(error: unknown): string | undefined {
+  for (let e = error; e instanceof Error; e = e.cause) if (/^SASL: .* password must be/.test(e.message)) return '28P01'
+  return sqlState(error)
+}
+
+/** Wrong user, password or database, or one that was never migrated. */
+const MENDED_BY_HAND = /^(28|3D|42)/
+
+/** @throws Error with one sentence where waiting does not help */
+function requireOutage(error: unknown, variable?: string): void {
+  const sentence = refusalOf(error, variable)
+  const isByHand = MENDED_BY_HAND.test(stateOf(error) ?? '') || (sentence && sqlState(error) === undefined)
+  if (isByHand || loginRefusal(error) || !isOutage(error))
+    throw new Error(sentence ?? (error as Error).message, { cause: error })
+}
+
+/** SQL_ASCII keeps what it gets. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII']
+
+/** @throws Error with one sentence where the database could not keep every character of a prompt */
+export async function requireEncoding(on: Queryable): Promise<void> {
+  const { rows } = await on.query({ text: 'SHOW server_encoding' })
+  const { server_encoding: encoding } = rows[0]
+  if (!ENCODINGS.includes(encoding))
+    throw new Error(
+      `The database has the encoding ${encoding}, which lacks most characters: create it anew with the encoding UTF8 (createdb -T template0 -E UTF8).`,
+    )
+}
+
+/** @throws Error with one sentence, though not for a Postgres that is only down: that does not stop the start */
+export async function requireUsableDatabase({ pool }: Database): Promise<void> {
+  let migrated = true
+  try {
+    await requireEncoding(pool)
+    await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
+    migrated = await isMigrated(pool)
+  } catch (error) {
+    requireOutage(error)
+  }
+  if (!migrated) throw new Error(NOT_MIGRATED)
+}
+
+/** Changes nothing, but fails where nothing could be written. */
+const LOOK = sql`
+  WITH written AS (UPDATE ${generations} SET status = status WHERE false) SELECT 1 FROM ${generations} LIMIT 1`
+
+/** Why the database can't be used now, as one sentence; undefined if its tables can be read and written. */
+export const databaseTrouble = ({ pool }: Database): Promise<string | undefined> =>
+  queryOnce(pool, LOOK).then(() => undefined, troubleOf)
+
+function troubleOf(error: unknown): string {
+  const refusal = refusalOf(error)
+  if (refusal) return refusal
+  if (sqlState(error)) return `Postgres cannot work now: ${(error as Error).message}.`
+  return 'Postgres does not answer: see whether it runs where DATABASE_URL leads.'
+}
+
+/** The same for its tables, where it answers: an older database may have been restored. */
+export const migrationTrouble = ({ pool }: Database): Promise<string | undefined> =>
+  isMigrated(pool).then((migrated) => (migrated ? undefined : NOT_MIGRATED), refusalOf)
+
+/** Longer than a busy Postgres takes. */
+const NOTICE_WITHIN_MS = 3000
+
+const PROBE = { name: 'easel_probe', text: 'SELECT 1' }
+/** SQLSTATEs of a statement that was prepared twice, or is unknown. */
+const LOST_STATEMENT = /^(42P05|26000)$/
+
+/**
+ * Tries what a pooler in front of Postgres can break: notices and prepared statements. A Postgres that is only down does
+ * not stop the start.
+ * @throws Error with one sentence if the pooler shares connections in a way that Easel cannot work with
+ */
+export async function requireFittingPooler(
+  db: Database,
+  listenUrl: string,
+  noticeWithinMs = NOTICE_WITHIN_MS,
+): Promise<void> {
+  if (!(await noticeArrives(db, listenUrl, noticeWithinMs)))
+    throw new Error(
+      'Postgres notices do not arrive: a pooler shares connections per transaction. ' +
+        'Set DATABASE_LISTEN_URL to Postgres itself, or let the pooler share per session.',
+    )
+  await requirePreparedStatements(db)
+}
+
+/** True also if Postgres cannot be asked: that says nothing about a pooler. */
+async function noticeArrives({ pool }: Database, listenUrl: string, withinMs: number): Promise<boolean> {
+  const channel = `easel_${randomUUID()}`
+  const client = new pg.Client({ connectionString: listenUrl, connectionTimeoutMillis: 2000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const received = once(client, 'notification').then(
+      () => true,
+      () => true,
+    )
+    await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+    await queryOnce(pool, sql`SELECT pg_notify(${channel}, '')`)
+    return await Promise.race([received, delay(withinMs, false, { ref: false })])
+  } catch (error) {
+    requireOutage(error, 'DATABASE_LISTEN_URL')
+    return true
+  } finally {
+    client.end().catch(() => undefined)
+  }
+}
+
+/** Prepares the same statement on two connections: behind a pooler they may be one and the same. */
+async function requirePreparedStatements({ pool }: Database): Promise<void> {
+  const clients: pg.PoolClient[] = []
+  try {
+    for (let n = 0; n < 2; n++) clients.push(await pool.connect())
+    for (const client of clients) await client.query(PROBE)
+  } catch (error) {
+    if (LOST_STATEMENT.test(sqlState(error) ?? ''))
+      throw new Error(
+        'The pooler in front of Postgres loses prepared statements: let it keep them ' +
+          '(PgBouncer 1.21 or newer with max_prepared_statements), or share connections per session.',
+      )
+  } finally {
+    for (const client of clients) client.release()
+  }
+}

@@ -1,0 +1,142 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { CancelStore, EndedGeneration } from '../../core/generations/cancel.js'
+import { type Database, sqlState } from '../client.js'
+import { FINISHED } from '../notifications.js'
+import { creditLedger, generations as g, users as u } from '../schema/generations.js'
+import { assign, insertInto, named, param, pick, type Queryable, statement } from '../statement.js'
+
+const ACTIVE = sql`${g.status} IN ('queued', 'processing')`
+
+/**
+ * Ends generations as failed and, with `refund`, gives their credits back: the only place where that happens.
+ * @param which condition over `g` (generations); only active ones are ended
+ * @param reason one sentence for the subscriber, as SQL over `g`
+ */
+export const failStatement = (name: string, which: SQL, reason: SQL) =>
+  // Each user appears at most once among the charged rows (the unique index on active ones), so the join adds up.
+  statement<EndedGeneration>(name)`
+    WITH ended AS (
+      UPDATE ${g} SET ${assign(g, {
+        status: 'failed',
+        error: reason,
+        finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
+        leaseUntil: null,
+      })}
+       WHERE ${ACTIVE} AND (${which})
+      RETURNING ${named({
+        ...pick(g, 'id', 'attempt', 'metered', 'cost', 'finishedAt', 'requestId'),
+        accountId: g.userId,
+        reason: g.error,
+        leftovers: sql`CASE WHEN ${g.startedAt} IS NULL THEN '{}' ELSE ${g.slugs} END`,
+      })}
+    ), given AS (
+      UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
+       WHERE ${u.id} = ended."accountId" AND NOT ended.metered AND ${param('refund')}::boolean
+      RETURNING ${u.credits}, ended.*
+    ), entered AS (
+      ${insertInto(creditLedger, {
+        userId: sql`given."accountId"`,
+        kind: 'refund',
+        delta: sql`given.cost`,
+        balance: sql`given.credits`,
+        generationId: sql`given.id`,
+        createdAt: sql`given."finishedAt"`,
+      })} FROM given
+    )
+    SELECT id, "accountId", attempt, metered, "requestId", reason, leftovers,
+           coalesce((SELECT given.cost FROM given WHERE given.id = ended.id), 0) AS refunded
+      FROM ended, pg_notify(${FINISHED}, id)`
+
+const OF_ID = sql`${g.id} = ${param('id')}`
+const REASON = sql`${param('reason')}::text`
+const CANCEL = failStatement('cancel_generation', OF_ID, REASON)
+const CANCEL_QUEUED = failStatement('cancel_queued_generation', sql`${OF_ID} AND ${g.status} = 'queued'`, REASON)
+
+/** A cancellation always gives the credits back, whatever REFUND_FAILED says. */
+export const cancelStore = ({ pool }: Database): CancelStore => ({
+  cancel: (id, reason, { onlyQueued }) =>
+    (onlyQueued ? CANCEL_QUEUED : CANCEL).first(pool, { id, reason, refund: true }),
+})
+
+const PAGE = 200
+/** Per pass; the next pass ends the rest. */
+const PAGES = 10
+/** A generation that cannot be ended is left out for this long, so that it does not hold up the others. */
+const SET_ASIDE_MS = 60_000
+
+export type FailureRule = ReturnType<typeof failureRule>
+
+/**
+ * The statements that end the generations of one rule.
+ * @param order over `g`; an index should have it
+ */
+export function failureRule(name: string, which: SQL, reason: SQL, order: SQL) {
+  const select = (count: number, condition: SQL) => sql`
+    SELECT ${g.id} FROM ${g} JOIN ${u} ON ${u.id} = ${g.userId}
+     WHERE ${ACTIVE} AND (${which}) AND (${condition}) ORDER BY ${order} LIMIT ${count}`
+  // Locks the rows here, those of the users too, to skip what another transaction holds instead of waiting for it.
+  const locked = (selected: SQL) => sql`${g.id} = ANY (ARRAY(${selected} FOR NO KEY UPDATE OF ${g}, ${u} SKIP LOCKED))`
+  const page = select(PAGE, sql`${g.id} <> ALL (${param('setAside')}::text[])`)
+  return {
+    page: failStatement(name, locked(page), reason),
+    one: failStatement(`${name}_one`, locked(select(1, OF_ID)), reason),
+    /** The IDs of the page. */
+    ids: statement<{ readonly id: string }>(`${name}_ids`)`${page}`,
+  }
+}
+
+/**
+ * Ends the generations of a rule in pages. The next pass ends what is locked, or whose user is locked; a generation
+ * that cannot be ended is set aside and reported to `onStuck`.
+ */
+export function failingInPages(
+  on: Queryable,
+  refund: boolean,
+  onStuck: (error: unknown, id: string) => void,
+): (rule: FailureRule) => Promise<EndedGeneration[]> {
+  /** Until when, by ID. */
+  const setAside = new Map<string, number>()
+
+  /** One by one, because one of them made the page fail. */
+  const endEach = async (rule: FailureRule, ids: readonly { readonly id: string }[]): Promise<EndedGeneration[]> => {
+    const ended: EndedGeneration[] = []
+    for (const { id } of ids) {
+      try {
+        ended.push(...(await rule.one.rows(on, { id, refund })))
+      } catch (error) {
+        if (!isFaultOfRow(error)) throw error
+        setAside.set(id, performance.now() + SET_ASIDE_MS)
+        onStuck(error, id)
+      }
+    }
+    return ended
+  }
+
+  return async (rule) => {
+    for (const [id, until] of setAside) if (performance.now() > until) setAside.delete(id)
+    const ended: EndedGeneration[] = []
+    try {
+      for (let page = 1; page <= PAGES; page++) {
+        const values = { setAside: [...setAside.keys()] }
+        let pageFailed = false
+        const ofPage = await rule.page.rows(on, { ...values, refund }).catch(async (error) => {
+          if (!isFaultOfRow(error)) throw error
+          pageFailed = true
+          return endEach(rule, await rule.ids.rows(on, values))
+        })
+        ended.push(...ofPage)
+        if (!pageFailed && ofPage.length < PAGE) break
+      }
+    } catch (error) {
+      // The caller must get what was ended; the next pass meets the error again.
+      if (ended.length === 0) throw error
+    }
+    return ended
+  }
+}
+
+/**
+ * Whether another row might succeed: bad data, a constraint, a trigger, a lock. Not after a timeout: Postgres may have
+ * stood still, and workers first need time to renew the leases that expired meanwhile.
+ */
+const isFaultOfRow = (error: unknown): boolean => /^(22|23|40|P0|55P03)/.test(sqlState(error) ?? '')

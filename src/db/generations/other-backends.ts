@@ -1,0 +1,48 @@
+/** Which generations a backend leaves to the others. */
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { MAX_SEED } from '../../core/generations/generation.js'
+import { BACKEND_FAULTS } from '../../core/generations/run/backend.js'
+import { PAUSED_BACKEND } from '../pause-conditions.js'
+import { generations as g, putBackAttempts } from '../schema/generations.js'
+import { backends as b } from '../schema/process.js'
+import { list, param, statement } from '../statement.js'
+import { ALIVE } from './backends.js'
+
+/** The kind of a generation `g`, as the index `generations_queue_of_kind` has it behind the lane. */
+export const KIND = sql`${g.filename}, ${g.sampler},
+  generation_needs(${g.seed}, ${g.batchSize}, ${g.width}, ${g.height}, ${g.cfgScale})`
+
+const FAULTS = sql`(${list(BACKEND_FAULTS.map((kind) => sql`${kind}`))})`
+
+/** The needs of a generation that a backend `b` does not meet, as `unmetNeeds` has them. */
+const UNMET_BY_OTHER = sql`(CASE WHEN ${b.maxSeed} < ${MAX_SEED} THEN 1 ELSE 0 END
+  + CASE WHEN ${b.sizeMultiple} > 16 THEN 6 WHEN ${b.sizeMultiple} > 8 THEN 2 ELSE 0 END
+  + CASE WHEN ${b.maxCfgScale} IS NULL THEN 0 ELSE 8 END)`
+
+const ME = [sql`${param('worker')}::text`, sql`${param('backend')}::text`] as const
+
+/** Of the generation of that ID. */
+const failedAt = (id: SQL, worker: SQLWrapper, name: SQLWrapper) => sql`EXISTS (
+  SELECT FROM ${putBackAttempts} AS ended WHERE ended.generation_id = ${id} AND ended.worker = ${worker}
+     AND ended.backend = ${name} AND ended.reason IN ${FAULTS})`
+
+/** The live backends `b`, besides that one, that could serve the kind `k`. */
+const othersThan = (worker: SQL, name: SQL) => sql`SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up}
+  AND NOT ${PAUSED_BACKEND} AND (${b.worker}, ${b.name}) <> (${worker}, ${name})
+  AND (${b.models} IS NULL OR k.filename = ANY (${b.models})) AND k.sampler = ANY (${b.samplers})
+  AND k.needs & ${UNMET_BY_OTHER} = 0`
+
+/** Whether this backend leaves the kind `k` to others: it yields, and one that works could serve it. */
+export const YIELDED = sql`(${param('yields')}::boolean AND EXISTS (${othersThan(...ME)} AND NOT ${b.failing}))`
+
+/**
+ * Whether the generation of that ID and attempt, of the kind `k`, is neither excepted, nor failed here and left to another
+ * backend that has not failed with it, unless only that one fails others. So there is always one that may take it.
+ */
+export const notLeft = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${param('except')}::text[])
+  AND NOT (${attempt} > 1 AND ${failedAt(id, ...ME)} AND EXISTS (${othersThan(...ME)}
+    AND (${param('failing')}::boolean OR NOT ${b.failing}) AND NOT ${failedAt(id, b.worker, b.name)}))`
+
+export const SERVED_BY_OTHER = statement('generation_served_by_other')`
+  SELECT FROM (SELECT ${KIND} AS needs, ${g.id}, ${g.worker}, ${g.backend} FROM ${g} WHERE ${g.id} = ${param('id')}) AS k
+   WHERE EXISTS (${othersThan(sql`k.worker`, sql`k.backend`)} AND NOT ${failedAt(sql`k.id`, b.worker, b.name)})`

@@ -1,0 +1,137 @@
+import { sql } from 'drizzle-orm'
+import {
+  DEADLINE_PASSED,
+  LACKING,
+  type Lacking,
+  MAX_DEATHS,
+  WORKER_LOST,
+} from '../../core/generations/failure-reason.js'
+import type { Delivery } from '../../core/generations/ports.js'
+import type { ReconcileStore } from '../../core/generations/repair/ports.js'
+import type { Database } from '../client.js'
+import { MOVED } from '../notifications.js'
+import { pausedModel } from '../pause-conditions.js'
+import { generations as g, idempotencyKeys as r } from '../schema/generations.js'
+import { unenqueued } from '../schema/process.js'
+import { assign, param, statement } from '../statement.js'
+import { CLEAN_BACKENDS, SOME_UNSERVED, UNSERVABLE } from './backends.js'
+import { type FailureRule, failingInPages, failureRule } from './end.js'
+import { CLEAN_BOARDS } from './live-boards.js'
+import { CLEAN_MISSING_JOBS, markEnqueued, noteMissingJob } from './missing-jobs.js'
+import { BACK_IN_QUEUE, notePutBack } from './run.js'
+import { CLEAN_REFUSED_PROMPTS } from './submit/refused-prompts.js'
+import { CLEAN_UNANSWERED } from './submit/unanswered.js'
+
+const PAGE = 1000
+/** Of expired keys, in one call of `clean`. */
+const CLEANED_PAGES = 20
+
+const LEASE_EXPIRED = sql`${g.status} = 'processing' AND ${g.leaseUntil} < now()`
+
+const REQUEUE_LOST = statement<Delivery>('requeue_lost')`
+  WITH requeued AS (
+    UPDATE ${g} SET ${assign(g, { ...BACK_IN_QUEUE, deaths: sql`${g.deaths} + 1`, notBefore: sql`now()` })}
+     WHERE ${g.id} = ANY (ARRAY(
+             SELECT ${g.id} FROM ${g}
+              WHERE ${LEASE_EXPIRED} AND ${g.deaths} + 1 < ${MAX_DEATHS} FOR NO KEY UPDATE SKIP LOCKED))
+    RETURNING ${g.id}, ${g.attempt}
+  ), noted AS (${noteMissingJob('requeued')}), kept AS (${notePutBack('requeued', 'worker_lost', false)})
+  SELECT requeued.* FROM requeued, pg_notify(${MOVED}, requeued.id)`
+
+const LOST = failureRule(
+  'fail_lost',
+  sql`${LEASE_EXPIRED} AND ${g.deaths} + 1 >= ${MAX_DEATHS}`,
+  sql`${WORKER_LOST}::text`,
+  sql`${g.seq}`,
+)
+
+const EXPIRED = failureRule(
+  'fail_expired',
+  sql`${g.finishedAt} IS NULL AND ${g.deadlineAt} <= now()`,
+  sql`${DEADLINE_PASSED}::text`,
+  sql`${g.deadlineAt}`,
+)
+
+const UNSERVED = Object.fromEntries(
+  Object.entries(UNSERVABLE).map(([lacking, { lacks, asked }]) => [
+    lacking,
+    failureRule(
+      `fail_for_${lacking}`,
+      sql`${g.status} = 'queued' AND ${SOME_UNSERVED} AND NOT ${pausedModel(g.filename)} AND ${lacks}`,
+      sql`replace(${LACKING[lacking as Lacking]}, '%', (${asked})::text)`,
+      sql`${g.lane}, ${g.seq}`,
+    ),
+  ]),
+) as Readonly<Record<Lacking, FailureRule>>
+
+// One by one: a join might read the whole queue.
+const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${unenqueued} CROSS JOIN LATERAL (
+    SELECT * FROM ${g} WHERE ${g.id} = ${unenqueued.generationId} LIMIT 1) ${g}
+   WHERE ${g.attempt} = ${unenqueued.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
+     AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
+   LIMIT ${PAGE}`
+
+// In the order of an index, so that it reads no more rows than it returns.
+const FIRST_QUEUED = statement<Delivery>('first_queued')`
+  SELECT ${g.id}, ${g.attempt} FROM ${g}
+   WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
+
+const ACTIVE_PAGE = statement<{ id: string; accountId: string; remainingMs: number }>('active_page')`
+  SELECT ${g.id}, ${g.userId} AS "accountId",
+         greatest(extract(epoch FROM ${g.deadlineAt} - now()) * 1000, 0)::integer AS "remainingMs"
+    FROM ${g}
+   WHERE ${g.status} IN ('queued', 'processing') AND NOT ${g.metered} AND ${g.userId} > ${param('after')}
+   ORDER BY ${g.userId} LIMIT ${PAGE}`
+
+const ENDED_AMONG = statement<{ id: string }>('ended_among')`
+  SELECT ${g.id} FROM ${g}
+   WHERE ${g.id} = ANY (${param('ids')}) AND ${g.status} IN ('succeeded', 'failed')`
+
+// Not the latest: the last attempt may still be removing its images itself.
+const WASTED_SLUGS = statement<{ slug: string }>('wasted_slugs')`
+  SELECT unnest(${g.slugs}) AS slug FROM ${g}
+   WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
+     AND ${g.finishedAt} BETWEEN now() - interval '1 hour' AND now() - interval '30 seconds'
+   ORDER BY ${g.finishedAt} DESC LIMIT ${PAGE}`
+
+// The outer condition is for a key that was reserved again meanwhile: it is no longer old.
+const OLD_KEY = sql`${r.createdAt} < now() - interval '24 hours'`
+const CLEAN_KEYS = statement('clean_idempotency_keys')`
+  DELETE FROM ${r} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
+    SELECT ctid FROM ${r} WHERE ${OLD_KEY} ORDER BY ${r.createdAt} LIMIT ${PAGE}))`
+
+export interface ReconcileStoreOptions {
+  readonly refundFailed: boolean
+  /** Told, about once a minute, of a generation that cannot be ended. */
+  readonly onStuck?: (error: unknown, id: string) => void
+}
+
+export const reconcileStore = (db: Database, options: ReconcileStoreOptions): ReconcileStore => {
+  const { pool } = db
+  const fail = failingInPages(pool, options.refundFailed, options.onStuck ?? (() => undefined))
+  return {
+    requeueLost: () => REQUEUE_LOST.rows(pool),
+    failLost: () => fail(LOST),
+    failExpired: () => fail(EXPIRED),
+    failUnservable: (lacking) => fail(UNSERVED[lacking]),
+    notEnqueued: () => NOT_ENQUEUED.rows(pool),
+    markEnqueued: (deliveries) => markEnqueued(db, deliveries),
+    firstQueued: () => FIRST_QUEUED.rows(pool),
+    activePage: (afterId) => ACTIVE_PAGE.rows(pool, { after: afterId ?? '00000000-0000-0000-0000-000000000000' }),
+    endedAmong: async (ids) => (await ENDED_AMONG.rows(pool, { ids })).map(({ id }) => id),
+    wastedSlugs: async () => (await WASTED_SLUGS.rows(pool)).map(({ slug }) => slug),
+
+    async clean() {
+      for (let pages = 1; pages <= CLEANED_PAGES; pages++) if ((await CLEAN_KEYS.count(pool)) !== PAGE) break
+      for (const forget of [
+        CLEAN_MISSING_JOBS,
+        CLEAN_UNANSWERED,
+        CLEAN_BACKENDS,
+        CLEAN_REFUSED_PROMPTS,
+        ...CLEAN_BOARDS,
+      ])
+        await forget.run(pool)
+    },
+  }
+}

@@ -1,0 +1,272 @@
+import { type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { DRAWING, MAX_SEED } from '../../core/generations/generation.js'
+import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
+import type { ClaimedGeneration, PutBackReason, RunStore, Serves } from '../../core/generations/run/ports.js'
+import type { Database } from '../client.js'
+import { FINISHED, MOVED } from '../notifications.js'
+import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
+import { generations as g, images, putBackAttempts, usage } from '../schema/generations.js'
+import { queueTurn } from '../schema/process.js'
+import { assign, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
+import { failStatement } from './end.js'
+import { noteMissingJob } from './missing-jobs.js'
+import { KIND, notLeft, SERVED_BY_OTHER, YIELDED } from './other-backends.js'
+
+/** Three heartbeats of core/generations/run/times.ts. Also what a crash of a worker costs. */
+export const LEASE_SECONDS = 7
+
+const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
+
+/** None while everything or this backend is paused. */
+const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
+  WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(sql`${param('backend')}::text`)}) AS lanes`
+
+/**
+ * Whether this backend takes the kind `k`: it has the model, which is not paused, and the sampler, meets all needs, and
+ * does not leave the kind to another backend.
+ */
+const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
+  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0 AND NOT ${YIELDED}`
+
+/** It has no retry delay left, and its deadline has not passed. */
+const DUE = sql`not_before <= now() AND deadline_at > now()`
+
+/** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
+const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
+const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
+
+const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}
+  AND ${notLeft(sql`${g.id}`, sql`${g.attempt}`)}`
+
+/** How many rows a claim checks one by one: first of each lane, then of a kind of the loaded model. */
+const LOOKS = 20
+
+/** How long this backend will take for a generation `g`. */
+const EXPECTED = sql`make_interval(secs =>
+  ${param('msPerPixelStep')}::float8 / 1000 * ${g.width} * ${g.height} * ${g.steps} * ${g.batchSize})`
+
+const LOADED = sql`${param('filename')}::text`
+const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
+
+/**
+ * Usually one of a lane's first rows can be claimed, and if the loaded model waits, it is among them. Otherwise each
+ * kind of waiting work, or of the loaded model's, costs one step along the index, however many rows it has. The lock on
+ * the turn's row makes claims wait for each other, so that the lanes' rule (queue-position.ts) holds over all workers.
+ * Another claim may have taken the first row meanwhile, so the rows are looked up again by their kinds.
+ */
+const CLAIM = statement<ClaimedGeneration>('claim_generation')`
+  WITH RECURSIVE head AS MATERIALIZED (
+    SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${OPEN_LANES} CROSS JOIN LATERAL (
+      SELECT ${KIND} AS needs, ${g.id}, ${g.attempt}, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
+       WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${LOOKS}) k
+     WHERE ${DUE} AND ${SERVES} AND ${notLeft(sql`k.id`, sql`k.attempt`)} GROUP BY lane, k.filename, k.sampler, k.needs
+  ), sought AS (
+    SELECT lane, CASE WHEN lane IN (SELECT lane FROM head) THEN ${LOADED} ELSE '' END AS filename FROM ${OPEN_LANES}
+     WHERE NOT EXISTS (SELECT FROM head WHERE head.lane = lanes.lane AND head.filename = ${LOADED})
+  ), kinds (model, lane, filename, sampler, needs) AS (
+    SELECT nullif(sought.filename, ''), lane, first.* FROM sought CROSS JOIN LATERAL (
+      SELECT ${KIND} FROM ${g}
+       WHERE ${QUEUED} AND ${g.lane} = sought.lane AND ${g.filename} >= sought.filename
+       ORDER BY ${KIND} LIMIT 1) first
+    UNION ALL
+    SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
+      SELECT ${KIND} FROM ${g}
+       WHERE ${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
+       ORDER BY ${KIND} LIMIT 1) following
+     WHERE model IS NULL OR k.filename = model
+  ), served AS MATERIALIZED (
+    SELECT * FROM head
+    UNION
+    SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
+      SELECT ${g.seq} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}
+  ), turn AS MATERIALIZED (
+    SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn}
+     WHERE (SELECT count(*) FROM served) > 0 FOR UPDATE
+  ), chosen AS MATERIALIZED (
+    SELECT first.* FROM (
+      SELECT served.* FROM served, turn
+       ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
+      SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${g} WHERE ${DUE_OF_KIND}
+       ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
+     LIMIT 1
+  ), loaded AS MATERIALIZED (
+    SELECT first.* FROM (
+      SELECT served.*,
+             coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
+        FROM served JOIN chosen USING (lane)
+       WHERE served.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
+      SELECT ${g.id} FROM ${g} WHERE k.until > now() AND ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${LOOKS}) look
+     CROSS JOIN LATERAL (
+      SELECT ${g.id} FROM ${g}
+       WHERE ${g.id} = look.id AND ${WAITING} AND now() + ${EXPECTED} <= k.until FOR UPDATE SKIP LOCKED) first
+     LIMIT 1
+  ), passed_over AS (
+    UPDATE ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
+     WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM loaded)
+  ), turned AS (
+    UPDATE ${queueTurn} SET ${assign(queueTurn, {
+      createImageStreak: sql`
+        CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM turn) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
+    })} FROM chosen
+  ), claimed AS (
+    UPDATE ${g} SET ${assign(g, {
+      status: 'processing',
+      worker: param('worker'),
+      backend: param('backend'),
+      claimedAt: sql`now()`,
+      startedAt: sql`coalesce(${g.startedAt}, greatest(now(), ${g.createdAt}))`,
+      leaseUntil: LEASE_UNTIL,
+    })}
+     WHERE ${g.id} = coalesce((SELECT id FROM loaded), (SELECT id FROM chosen))
+    RETURNING ${named({
+      ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
+      ...pick(g, 'batchSize', 'seed', 'slugs', 'cost', 'attempt', 'tries', 'requestId', 'traceparent'),
+      accountId: g.userId,
+      keyId: g.apiKeyId,
+    })}
+  )
+  SELECT claimed.* FROM claimed, pg_notify(${MOVED}, claimed.id)`
+
+const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('attempt')} AND ${g.status} = 'processing'`
+
+const HEARTBEAT = statement('heartbeat_generation')`
+  UPDATE ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
+
+const ended = alias(g, 'ended')
+const image = alias(images, 'image')
+
+// Images, usage and success in one statement: all or nothing, at one time. `greatest`, because the clock of a standby
+// that took over may be behind.
+const SUCCEED = statement('succeed_generation')`
+  WITH ended AS (
+    UPDATE ${g} SET ${assign(g, {
+      status: 'succeeded',
+      finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
+      leaseUntil: null,
+    })}
+     WHERE ${OF_ATTEMPT}
+    RETURNING ${g.id}, ${g.userId}, ${g.apiKeyId}, ${g.modelVersionId}, ${g.metered}, ${g.finishedAt}
+  ), image AS (
+    SELECT * FROM jsonb_populate_recordset(NULL::${images}, ${param('images')}::jsonb)
+  ), shown AS (
+    ${insertInto(images, {
+      generationId: ended.id,
+      ...pick(image, 'slug', 'idx', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith'),
+      hasThumbnail: sql`coalesce(${image.hasThumbnail}, false)`,
+      createdAt: ended.finishedAt,
+    })} FROM ended, image
+  ), billed AS (
+    ${insertInto(usage, {
+      generationId: ended.id,
+      idx: image.idx,
+      ...pick(ended, 'apiKeyId', 'userId', 'modelVersionId'),
+      createdAt: ended.finishedAt,
+    })} FROM ended, image WHERE ended.metered
+  )
+  SELECT pg_notify(${FINISHED}, id) FROM ended`
+
+const FAIL = failStatement('fail_generation', OF_ATTEMPT, sql`${param('reason')}::text`)
+
+/** Ends an attempt and lets the generation wait for the next one. */
+export const BACK_IN_QUEUE = {
+  status: 'queued',
+  attempt: sql`${g.attempt} + 1`,
+  worker: null,
+  backend: null,
+  claimedAt: null,
+  leaseUntil: null,
+} as const
+
+/** Keeps what the rows of `putBack` (id, attempt) had before this statement, which no part of it has changed yet. */
+export const notePutBack = (putBack: string, reason: SQLWrapper | PutBackReason, counted: SQLWrapper | boolean) => sql`
+  ${insertInto(putBackAttempts, {
+    generationId: g.id,
+    ...pick(g, 'attempt', 'worker', 'backend', 'claimedAt'),
+    reason,
+    counted,
+  })} FROM ${sql.identifier(putBack)} AS ended CROSS JOIN LATERAL (
+    SELECT * FROM ${g} WHERE ${g.id} = ended.id OFFSET 0) ${g}`
+
+const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
+  WITH requeued AS (
+    UPDATE ${g} SET ${assign(g, {
+      ...BACK_IN_QUEUE,
+      tries: sql`${g.tries} + ${param('counted')}::boolean::integer`,
+      notBefore: sql`now() + make_interval(secs => ${param('delaySeconds')}::float8)`,
+    })}
+     WHERE ${OF_ATTEMPT}
+    RETURNING ${g.id}, ${g.attempt}
+  ), noted AS (${noteMissingJob('requeued')}), kept AS (
+    ${notePutBack('requeued', sql`${param('reason')}::text`, sql`${param('counted')}::boolean`)}
+  )
+  SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
+
+const PUT_BACKS = statement<{ count: number }>('put_backs_of_generation')`
+  SELECT count(*)::integer AS count FROM ${putBackAttempts}
+   WHERE ${putBackAttempts.generationId} = ${param('id')} AND ${putBackAttempts.reason} = ${param('reason')}`
+
+const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
+  SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
+
+export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
+  const standing = (id: string) => STANDING.first(pool, { id })
+  /** A retried write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
+  const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
+    const now = await standing(id)
+    return now?.status === status && now.attempt === attempt
+  }
+
+  return {
+    standing,
+
+    putBacks: async (id, reason) => (await PUT_BACKS.first(pool, { id, reason }))?.count ?? 0,
+
+    servedByOther: async (id) => (await SERVED_BY_OTHER.count(pool, { id })) === 1,
+
+    claim: (by, serves, affinity) =>
+      CLAIM.first(pool, {
+        failing: false,
+        yields: false,
+        except: [],
+        ...by,
+        ...serves,
+        ...(affinity ?? NO_AFFINITY),
+        unmetNeeds: unmetNeeds(serves),
+      }),
+
+    heartbeat: async (id, attempt) => (await HEARTBEAT.count(pool, { id, attempt })) === 1,
+
+    async succeed(generation, stored) {
+      const { id, attempt } = generation
+      const rows = stored.map(({ madeWith, hasThumbnail, ...row }, idx) => ({
+        ...row,
+        idx,
+        [images.madeWith.name]: madeWith,
+        [images.hasThumbnail.name]: hasThumbnail,
+      }))
+      const succeeded = await SUCCEED.count(pool, { id, attempt, images: JSON.stringify(rows) })
+      return succeeded === 1 || endedAs(generation, 'succeeded')
+    },
+
+    async fail(generation, reason, isRefunded = true) {
+      const { id, attempt } = generation
+      const failed = await FAIL.count(pool, { id, attempt, reason, refund: refundFailed && isRefunded })
+      return failed === 1 || endedAs(generation, 'failed')
+    },
+
+    async requeue({ id, attempt }, { reason, countTry, delayMs }) {
+      const requeue = { id, attempt, reason, counted: countTry, delaySeconds: delayMs / 1000 }
+      return (await REQUEUE.first(pool, requeue))?.attempt
+    },
+  }
+}
+
+const NO_AFFINITY = { filename: null, maxDelayMs: 0, msPerPixelStep: 0 }
+
+/** The needs that a backend does not meet, as bits of `generation_needs`. */
+const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: Serves): number =>
+  (maxSeed < MAX_SEED ? 1 : 0) +
+  (sizeMultiple > 8 ? 2 : 0) +
+  (sizeMultiple > 16 ? 4 : 0) +
+  (maxCfgScale === undefined ? 0 : 8)

@@ -1,0 +1,216 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type SQL, sql } from 'drizzle-orm'
+import { serviceUnavailable } from '../../../core/errors.js'
+import type { Generation, SubmittedGeneration } from '../../../core/generations/generation.js'
+import type { Delivery } from '../../../core/generations/ports.js'
+import type { InsertOutcome, SubmissionStore } from '../../../core/generations/submit/ports.js'
+import { batched, joined } from '../../../lib/batch.js'
+import { DATABASE_TIMES, type Database, outcomeUnknown, sqlState, violatedConstraint } from '../../client.js'
+import { creditLedger, generations as g, apiKeys as k, users as u } from '../../schema/generations.js'
+import { assign, eachOf, insertInto, itemsOf, named, param, pick, statement } from '../../statement.js'
+import { markEnqueued, noteMissingJob } from '../missing-jobs.js'
+import { toView, VIEW, type ViewRow } from '../poll.js'
+import { insertingMetered } from './metered.js'
+import { ITEM_TYPES, type Item, its, MAY_STORE, mark, OPEN_KEY, reserved, STORE, STORED } from './submit-row.js'
+
+/** Active and charged: an account has at most one. */
+const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
+const activeOf = (what: SQL, accountId: SQL) =>
+  sql`SELECT ${what} FROM ${g} WHERE ${g.userId} = ${accountId} AND ${ACTIVE}`
+
+interface Charged {
+  readonly id: string
+  readonly createdAt: Date | null
+  readonly creditsLeft: number | null
+  readonly activeId: string | null
+  readonly mayStore: boolean
+}
+
+/**
+ * For any number of submits, each treated as if it were alone. Looks for an active generation first, so that it is reported
+ * before "insufficient"; in a race the unique index decides. The key's row is locked before the user's: once either is
+ * closed, nothing more is charged.
+ * The planner expects a condition like `metered::integer = 0` to leave one item of a hundred. So it looks up rows by their
+ * keys, where it would otherwise read whole tables that it believes to be small.
+ * @param ifLocked what to do about a row that another transaction has locked: wait, unless given
+ */
+const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(name)`
+  WITH item AS MATERIALIZED (
+    SELECT * FROM ${itemsOf(ITEM_TYPES)} WHERE ${its('metered')}::integer = 0
+  ), active AS (
+    SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(sql`${g.id}`, its('accountId'))} LIMIT 1) AS found
+  ), reserved AS (${reserved(ifLocked)}), allowed AS (
+    SELECT item.* FROM item CROSS JOIN LATERAL (
+      SELECT FROM ${k} WHERE ${k.id} = ${its('keyId')} AND ${k.revokedAt} IS NULL OFFSET 0 FOR SHARE ${ifLocked}
+    ) AS unrevoked CROSS JOIN LATERAL (
+      SELECT FROM ${u} WHERE ${u.id} = ${its('accountId')} OFFSET 0 FOR NO KEY UPDATE ${ifLocked}
+    ) AS payer
+     WHERE NOT EXISTS (SELECT FROM active WHERE active.item = item.id) AND ${MAY_STORE}
+  ), debited AS (
+    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${its('cost')}` })} FROM allowed AS item
+     WHERE ${u.id} = ${its('accountId')} AND ${u.credits} >= ${its('cost')} AND ${u.deletedAt} IS NULL
+    RETURNING ${u.credits} AS balance, item.*
+  ), stored AS (
+    ${STORE} FROM debited AS item RETURNING ${STORED}
+  ), marked AS (${mark('debited')}), noted AS (${noteMissingJob('stored')}), entered AS (
+    ${insertInto(creditLedger, {
+      userId: its('accountId'),
+      kind: 'charge',
+      delta: sql`-${its('cost')}`,
+      balance: sql`item.balance`,
+      generationId: its('id'),
+    })} FROM debited AS item
+  )
+  SELECT item.id, stored.created_at AS "createdAt", debited.balance AS "creditsLeft", active.id AS "activeId",
+         ${MAY_STORE} AS "mayStore"
+    FROM item LEFT JOIN stored ON stored.id = item.id LEFT JOIN debited ON debited.id = item.id
+    LEFT JOIN active ON active.item = item.id`
+
+// All share what a statement costs to start, check and commit, but none waits for another's lock.
+const INSERT_CHARGED_TOGETHER = insertCharged('insert_charged_together', sql`SKIP LOCKED`)
+const INSERT_CHARGED = insertCharged('insert_charged')
+
+const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.credits} ${OPEN_KEY}`
+
+const ACTIVE_GENERATIONS = eachOf<ViewRow, 'accountId'>(
+  'active_generations',
+  { accountId: 'uuid' },
+  activeOf(named(VIEW), its('accountId')),
+)
+
+/** What its submitter gets back. */
+export const SUBMITTED = pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
+const FIND = statement<SubmittedGeneration>('find_submitted')`
+  SELECT ${named(SUBMITTED)} FROM ${g} WHERE ${g.id} = ${param('id')}`
+
+const CHARGE = statement<{ balance: number }>('balance_after_charge')`
+  SELECT ${creditLedger.balance} FROM ${creditLedger}
+   WHERE ${creditLedger.generationId} = ${param('id')} AND ${creditLedger.kind} = 'charge'`
+
+type FindActive = SubmissionStore['activeGeneration']
+
+/** How long submits collect what they mark as enqueued; the reconciler looks for older ones only. */
+const MARK_AFTER_MS = 50
+
+/**
+ * How long to look for what a statement stored whose answer was lost: the server may go on with it until its own time
+ * limit. With the time that the answer was waited for, shorter than the lock and the reservation of the submit hold.
+ */
+const SETTLE_MS = DATABASE_TIMES.statementMs + 1000
+
+export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): SubmissionStore {
+  const findActive = batched(async (accounts: readonly { readonly accountId: string }[]) =>
+    (await ACTIVE_GENERATIONS(db.pool, accounts)).map((row) => row && toView(row)),
+  )
+  const activeGeneration: FindActive = (accountId) => findActive({ accountId })
+  const chargeTogether = chargingTogether(db)
+  const insertMetered = insertingMetered(db)
+
+  return {
+    async insert(generation, { deadlineSeconds, idempotencyKey }) {
+      const item: Item = { ...generation, deadlineSeconds, idempotencyKey }
+      try {
+        return generation.metered
+          ? await insertMetered(item)
+          : await chargeAndStore(db, item, chargeTogether, activeGeneration)
+      } catch (error) {
+        if (violatedConstraint(error) === 'generations_one_active')
+          return { outcome: 'active', generationId: (await activeGeneration(generation.accountId))?.id }
+        if (!outcomeUnknown(error)) throw error
+        return settleUnknown(db, generation, error, settleMs)
+      }
+    },
+
+    activeGeneration,
+    find: (id) => FIND.first(db.pool, { id }),
+    markEnqueued: joined(
+      (deliveries: readonly Delivery[]) => markEnqueued(db, deliveries),
+      () => delay(MARK_AFTER_MS),
+    ),
+  }
+}
+
+const charge = async (how: typeof INSERT_CHARGED, { pool }: Database, items: readonly Item[]): Promise<Charged[]> => {
+  const rows = await how.rows(pool, { items: JSON.stringify(items) })
+  const charged = new Map(rows.map((row) => [row.id, row]))
+  return items.map(({ id }) => charged.get(id) as Charged)
+}
+
+/** How many are charged in one statement: enough to share what one costs, few enough that several cores have work. */
+const TOGETHER = 16
+
+type ChargeTogether = (item: Item) => Promise<Charged | undefined>
+
+/** Charges what is submitted at once. Undefined: Postgres refused the statement, and the cause may be another item. */
+const chargingTogether = (db: Database): ChargeTogether =>
+  batched(async (items: readonly Item[]) => {
+    const pages = Array.from({ length: Math.ceil(items.length / TOGETHER) }, (_, n) =>
+      charge(INSERT_CHARGED_TOGETHER, db, items.slice(n * TOGETHER, (n + 1) * TOGETHER)).catch((error) => {
+        if (outcomeUnknown(error)) throw error
+      }),
+    )
+    return items.map(async (_, n) => (await pages[Math.floor(n / TOGETHER)])?.[n % TOGETHER])
+  })
+
+/** How often to try after a race with another submit or a refund, before "insufficient" is reported. */
+const LOOKS = 3
+
+/** Together with others first; if that did not store it, alone, which tells why. */
+async function chargeAndStore(
+  db: Database,
+  item: Item,
+  chargeTogether: ChargeTogether,
+  activeGeneration: FindActive,
+): Promise<InsertOutcome> {
+  const { accountId, keyId, cost } = item
+  const together = outcomeOf(await chargeTogether(item))
+  if (together) return together
+  for (let look = 1; ; look++) {
+    const [alone] = await charge(INSERT_CHARGED, db, [item])
+    const outcome = outcomeOf(alone)
+    if (outcome) return outcome
+    if (!alone?.mayStore) return { outcome: 'reservation_lost' }
+    // Nothing was debited: too few credits, or the key or its user was closed. In a race with another statement, this
+    // one saw credits, key and user as they are now, but the other rows as they were before.
+    const held = await HELD.first(db.pool, { keyId })
+    if (!held) return { outcome: 'gone' }
+    const active = await activeGeneration(accountId)
+    if (active) return { outcome: 'active', generationId: active.id }
+    if (held.credits < cost || look === LOOKS) return { outcome: 'insufficient', held: held.credits }
+  }
+}
+
+function outcomeOf(charged: Charged | undefined): InsertOutcome | undefined {
+  const { createdAt, creditsLeft, activeId } = charged ?? {}
+  if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
+  return activeId ? { outcome: 'active', generationId: activeId } : undefined
+}
+
+/**
+ * The answer was lost, so the charge may have been committed. If the row with our new id is there, it was.
+ * @throws AppError `unavailable` when Postgres can't be asked; the generation, if stored, then simply runs
+ */
+async function settleUnknown(
+  { pool }: Database,
+  { id, metered }: Generation,
+  cause: unknown,
+  settleMs: number,
+): Promise<InsertOutcome> {
+  const until = performance.now() + settleMs
+  for (let pauseMs = 50; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
+    await delay(pauseMs)
+    try {
+      const found = await FIND.first(pool, { id })
+      if (!found) {
+        // With a SQLSTATE the server itself ended the statement: it can no longer be committed.
+        if (sqlState(cause) !== undefined) break
+        continue
+      }
+      const charge = metered ? undefined : await CHARGE.first(pool, { id })
+      return { outcome: 'inserted', createdAt: found.createdAt, creditsLeft: charge?.balance ?? 0 }
+    } catch (error) {
+      if (!outcomeUnknown(error)) throw error
+    }
+  }
+  throw serviceUnavailable(5, cause)
+}

@@ -1,0 +1,38 @@
+import { sql } from 'drizzle-orm'
+import type { RefusedPrompts } from '../../../core/generations/submit/ports.js'
+import type { Database } from '../../client.js'
+import { refusedPrompts as r } from '../../schema/website.js'
+import { given, insertInto, param, statement } from '../../statement.js'
+
+/** Stored of one account; of a flood the rest is dropped, or it would fill the disk. */
+const MOST = [
+  { within: '1 minute', count: 10 },
+  { within: '1 day', count: 200 },
+] as const
+const KEPT_FOR = '90 days'
+const CLEANED = 1000
+
+const isFlooded = sql.join(
+  MOST.map(
+    ({ within, count }) =>
+      sql`(SELECT ${r.at} FROM ${r} WHERE ${r.userId} = ${param('userId')}::uuid
+            ORDER BY ${r.id} DESC LIMIT 1 OFFSET ${count - 1}) > now() - ${within}::interval`,
+  ),
+  sql` OR `,
+)
+
+const NOTE = statement('note_refused_prompt')`
+  ${insertInto(r, given(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE`
+
+// Only the oldest are looked at: no index has the time.
+export const CLEAN_REFUSED_PROMPTS = statement('clean_refused_prompts')`
+  DELETE FROM ${r} WHERE ${r.id} = ANY (ARRAY(
+    SELECT id FROM (SELECT ${r.id}, ${r.at} FROM ${r} ORDER BY ${r.id} LIMIT ${CLEANED}) oldest
+     WHERE at < now() - ${KEPT_FOR}::interval))`
+
+/** @param onError is told of prompts that could not be stored; nobody waits for them */
+export const refusedPromptNotes = ({ pool }: Database, onError: (error: unknown) => void): RefusedPrompts => ({
+  note({ accountId: userId, ...refused }) {
+    NOTE.run(pool, { userId, ...refused }).catch(onError)
+  },
+})

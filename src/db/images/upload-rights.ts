@@ -1,0 +1,16 @@
+import { and, arrayContains, eq, notExists } from 'drizzle-orm'
+import type { UploadRights } from '../../core/images/upload-rights.js'
+import type { Database } from '../client.js'
+import { generations as g, images as i } from '../schema/generations.js'
+
+export const uploadRights = ({ orm }: Database): UploadRights => ({
+  async mayStore({ id, attempt }, slug) {
+    const running = and(eq(g.id, id), eq(g.attempt, attempt), eq(g.status, 'processing'))
+    const published = orm.select({ slug: i.slug }).from(i).where(eq(i.slug, slug))
+    const found = await orm
+      .select({ id: g.id })
+      .from(g)
+      .where(and(running, arrayContains(g.slugs, [slug]), notExists(published)))
+    return found.length > 0
+  },
+})

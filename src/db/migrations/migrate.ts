@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type PgQueryable, runMigrations } from 'bullmq'
+import { type SQL, sql } from 'drizzle-orm'
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import pg from 'pg'
+import { SEED_MODELS } from '../../core/catalog/seed.js'
+import { MIGRATIONS } from '../../core/release.js'
+import { requireEncoding } from '../checks/database-checks.js'
+import { JOURNAL } from '../checks/schema-version.js'
+import { sqlState } from '../client.js'
+import { modelVersions } from '../schema/generations.js'
+import { queryOnce } from '../statement.js'
+
+/** As Drizzle's migrator does it, which itself would run all files in one transaction. */
+const CREATE_JOURNAL = [
+  sql`CREATE SCHEMA IF NOT EXISTS drizzle`,
+  sql`CREATE TABLE IF NOT EXISTS ${JOURNAL} (id serial PRIMARY KEY, hash text NOT NULL, created_at bigint)`,
+]
+
+/** First line of a file whose statements run one by one outside a transaction; each must be safe to repeat. */
+const NO_TRANSACTION = '-- no-transaction\n'
+/** The last file from before that mark. */
+const LAST_UNMARKED = 1794900011000
+const INDEX = /^CREATE (?<unique>UNIQUE )?INDEX (?:CONCURRENTLY IF NOT EXISTS )?(?<name>\w+) ON (?<table>\w+)/m
+
+/** Whatever needs a table waits behind a statement that waits for it. So that one gives up, pauses and tries again. */
+const LOCK_TIMEOUT_MS = 500
+const LET_PASS_MS = 500
+const LOCKED_WITHIN_MS = 300_000
+const TURN_MS = 250
+/** Rounds: a second or two. */
+const WORTH_TELLING = 2
+
+/** Told in one sentence what is done or waited for. */
+type Tell = (line: string) => unknown
+
+/**
+ * Brings a database up to date: our tables, what BullMQ's Postgres backend needs, and the catalog if it is empty. Safe
+ * while the service runs, and when several replicas do it at once: the later ones wait and find nothing to do.
+ * @returns the names of the files that were applied
+ * @throws Error with one sentence if the database has an encoding that will not do
+ */
+export async function migrateDatabase(
+  databaseUrl: string,
+  folder = MIGRATIONS,
+  tell: Tell = () => undefined,
+): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+    application_name: 'easel migrate',
+  })
+  // A connection that dies also fails the query it was for.
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await requireEncoding(client)
+    for (let turn = 0; !(await hasTurn(client)); turn++) {
+      if (turn === 0) tell('Another "easel migrate" is at work: waiting for its end.')
+      await delay(TURN_MS)
+    }
+    await client.query(`SET statement_timeout = 0; SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    for (const statement of CREATE_JOURNAL) await queryOnce(client, statement)
+    const [done] = await queryOnce<{ last: string }>(client, sql`SELECT max(created_at) AS last FROM ${JOURNAL}`)
+    const missing = filesIn(folder).filter(({ folderMillis }) => folderMillis > Number(done?.last ?? 0))
+    for (const [n, file] of missing.entries()) {
+      tell(`Migration ${n + 1} of ${missing.length}: ${file.tag}`)
+      await apply(client, file, tell)
+    }
+    await patiently(() => runMigrations(client as unknown as PgQueryable), tell)
+    const db = drizzle(client)
+    if ((await db.$count(modelVersions)) === 0) await db.insert(modelVersions).values([...SEED_MODELS])
+    return missing.map(({ tag }) => tag)
+  } finally {
+    await client.end()
+  }
+}
+
+type MigrationFile = MigrationMeta & { readonly tag: string }
+
+function filesIn(folder: string): MigrationFile[] {
+  const { entries } = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8'))
+  return readMigrationFiles({ migrationsFolder: folder }).map((file, n) => ({ ...file, tag: entries[n].tag }))
+}
+
+/** Polled: CREATE INDEX CONCURRENTLY and a process that waits for the lock would wait for each other. */
+const hasTurn = (client: pg.Client): Promise<boolean> =>
+  exists(client, sql`SELECT WHERE pg_try_advisory_lock(hashtext('easel:migrate'))`)
+
+async function apply(client: pg.Client, { sql: statements, hash, folderMillis }: MigrationFile, tell: Tell) {
+  const marked = statements[0]?.startsWith(NO_TRANSACTION)
+  const together: string[] = []
+  for (const statement of statements) {
+    if (marked) await runAlone(client, statement, tell)
+    else if (folderMillis <= LAST_UNMARKED && (await isOnExistingTable(client, statement)))
+      await runAlone(
+        client,
+        statement.replace(INDEX, 'CREATE $<unique>INDEX CONCURRENTLY IF NOT EXISTS $<name> ON $<table>'),
+        tell,
+      )
+    else together.push(statement)
+  }
+  await patiently(async () => {
+    await client.query('BEGIN')
+    try {
+      for (const statement of together) await client.query(statement)
+      await queryOnce(client, sql`INSERT INTO ${JOURNAL} (hash, created_at) VALUES (${hash}, ${folderMillis})`)
+      await client.query('COMMIT')
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => undefined)
+      throw error
+    }
+  }, tell)
+}
+
+async function isOnExistingTable(client: pg.Client, statement: string): Promise<boolean> {
+  const table = INDEX.exec(statement)?.groups?.table
+  return table !== undefined && exists(client, sql`SELECT WHERE to_regclass(${table}) IS NOT NULL`)
+}
+
+async function runAlone(client: pg.Client, statement: string, tell: Tell): Promise<void> {
+  const index = INDEX.exec(statement)?.groups?.name
+  await patiently(async () => {
+    // It blocks nothing while it waits.
+    if (/\bCONCURRENTLY\b/.test(statement)) await client.query('SET lock_timeout = 0')
+    try {
+      if (index && (await isBroken(client, index))) {
+        tell(`The index ${index} was left half built: it is built anew.`)
+        await client.query(`DROP INDEX CONCURRENTLY ${index}`)
+      }
+      await client.query(statement)
+    } finally {
+      await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`).catch(() => undefined)
+    }
+  }, tell)
+}
+
+/** A CREATE INDEX CONCURRENTLY that was interrupted leaves one: it costs every write and serves no query. */
+const isBroken = (client: pg.Client, index: string): Promise<boolean> =>
+  exists(client, sql`SELECT FROM pg_index WHERE indexrelid = to_regclass(${index}) AND NOT indisvalid`)
+
+const exists = async (client: pg.Client, rows: SQL) => (await queryOnce(client, rows)).length > 0
+
+/** Repeats work that did not get its locks in time. */
+async function patiently(work: () => Promise<unknown>, tell: Tell): Promise<void> {
+  const until = performance.now() + LOCKED_WITHIN_MS
+  for (let round = 1; ; round++) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (!/^(55P03|40P01)$/.test(sqlState(error) ?? '') || performance.now() > until) throw error
+      if (round === WORTH_TELLING)
+        tell(`It waits for a long transaction of somebody else, at most ${LOCKED_WITHIN_MS / 60_000} minutes.`)
+      await delay(LET_PASS_MS)
+    }
+  }
+}

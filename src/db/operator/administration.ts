@@ -1,0 +1,102 @@
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import type { Administration, ListedAccount } from '../../core/operator/administration.js'
+import { operatorSubscriptionStore, operatorUserStore } from '../accounts/accounts.js'
+import { operatorKeyStore } from '../accounts/api-keys.js'
+import { operatorCreditStore } from '../accounts/ledger.js'
+import { type Database, withTransaction } from '../client.js'
+import { operatorGenerationStore } from '../generations/history.js'
+import { generations as g, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
+import { identities, refusedPrompts as r, signInLinks, sessions as t } from '../schema/website.js'
+import { list, named, pick, queryOnce } from '../statement.js'
+import { operatorWebhookStore } from '../webhooks/endpoints.js'
+
+const NAME = sql`lower(${u.username})`
+const ACTIVE = inArray(g.status, ['queued', 'processing'])
+
+const LISTED = named({
+  ...pick(u, 'id', 'username', 'email', 'role', 'credits', 'createdAt', 'deletedAt'),
+  ...pick(s, 'plan'),
+  status: sql`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`,
+  activeGenerationId: sql`(SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${u.id} AND ${ACTIVE} LIMIT 1)`.inlineParams(),
+  lastSeenAt: sql`greatest((SELECT max(${t.seenAt}) FROM ${t} WHERE ${t.userId} = ${u.id}),
+    (SELECT max(${k.lastUsedAt}) FROM ${k} WHERE ${k.userId} = ${u.id}))`,
+})
+
+/** The last characters of a key, also as the pages show it: `easel_…Ab12`. */
+const KEY_HINT = /^(?:[A-Za-z0-9-]+_)?…?([0-9A-Za-z]{4})$/
+
+function matching(text: string): SQL | undefined {
+  if (text === '') return undefined
+  const hint = KEY_HINT.exec(text)?.[1]
+  const ways = [NAME, sql`lower(${u.email})`].map((column) => sql`strpos(${column}, lower(${text})) > 0`)
+  if (hint) ways.push(sql`${u.id} IN (SELECT ${k.userId} FROM ${k} WHERE ${k.hint} = ${hint})`)
+  return sql`(${sql.join(ways, sql` OR `)})`
+}
+
+/** Where a page ended: the name, then the ID, since deleted accounts may share a name. */
+const placeOf = ({ username, id }: ListedAccount) => `${username.toLowerCase()}:${id}`
+
+/** What operators see and change of any account: the stores of the command line, and the list of the console. */
+export function administration(db: Database): Administration {
+  const { orm, pool } = db
+  const users = operatorUserStore(db)
+
+  return {
+    subscriptions: operatorSubscriptionStore(db),
+    credits: operatorCreditStore(db),
+    keys: operatorKeyStore(db),
+    endpoints: operatorWebhookStore(db),
+
+    accounts: {
+      async search({ text, deleted }, { limit, after }) {
+        const [name, id] = after?.split(':') ?? []
+        const where = and(
+          deleted ? sql`${u.deletedAt} IS NOT NULL` : sql`${u.deletedAt} IS NULL`,
+          matching(text),
+          // The first condition is for the index.
+          id === undefined ? undefined : sql`${NAME} >= ${name} AND (${NAME}, ${u.id}) > (${name}, ${id}::uuid)`,
+        )
+        const order = list([NAME, sql`${u.id}`])
+        const rows = await queryOnce<ListedAccount>(
+          pool,
+          sql`SELECT ${LISTED}
+                FROM (SELECT * FROM ${u} WHERE ${where} ORDER BY ${order} LIMIT ${limit + 1}) ${u}
+                LEFT JOIN ${s} ON ${s.userId} = ${u.id} ORDER BY ${order}`,
+        )
+        const items = rows.slice(0, limit)
+        const last = items.at(-1)
+        return { items, next: last && rows.length > limit ? placeOf(last) : undefined }
+      },
+
+      async find(username, id) {
+        const found = await users.find(username, id)
+        if (!found) return undefined
+        const { passwordHash: _, ...account } = found
+        return account
+      },
+
+      setRole: users.setRole,
+      setEmail: users.setEmail,
+      delete: users.delete,
+    },
+
+    generations: {
+      activeOf: operatorGenerationStore(db).activeOf,
+      listActive: (accountId, limit) =>
+        orm
+          .select(pick(g, 'id', 'status', 'modelName', 'batchSize', 'cost', 'createdAt'))
+          .from(g)
+          .where(and(eq(g.userId, accountId), ACTIVE))
+          .orderBy(desc(g.createdAt), desc(g.seq))
+          .limit(limit),
+    },
+  }
+}
+
+/** Wipes who somebody was to the website, and which prompts were refused to them; for a deleted account. */
+export const forgetPerson = (db: Database, userId: string): Promise<number> =>
+  withTransaction(db, async (tx) => {
+    for (const of of [t, signInLinks, identities]) await tx.delete(of).where(eq(of.userId, userId))
+    await tx.update(u).set({ email: null, passwordHash: null }).where(eq(u.id, userId))
+    return (await tx.delete(r).where(eq(r.userId, userId)).returning({ id: r.id })).length
+  })

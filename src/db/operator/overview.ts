@@ -1,0 +1,175 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { CANCELED } from '../../core/generations/failure-reason.js'
+import { DRAWING, type Lane } from '../../core/generations/generation.js'
+import { queuePosition } from '../../core/generations/queue-order.js'
+import type {
+  BackendState,
+  FailedWork,
+  Oversight,
+  Overview,
+  RunningWork,
+  WaitingWork,
+} from '../../core/operator/overview.js'
+import { CALLER_COLUMNS, toCaller } from '../accounts/accounts.js'
+import type { Database } from '../client.js'
+import { ALIVE } from '../generations/backends.js'
+import { generations as g, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
+import { backends as b, queueTurn } from '../schema/process.js'
+import { named, pick, statement } from '../statement.js'
+import { pauseStore } from './pauses.js'
+
+/** What is counted of the past are at most so many generations, the newest. */
+const NEWEST = 20_000
+const SHOWN = 20
+
+interface WaitingRow extends Omit<WaitingWork, 'firstPlace' | 'lastPlace'> {
+  readonly first: number
+  readonly last: number
+  readonly streak: number | null
+}
+
+// One pass along the queue's index gives counts, times and places.
+const QUEUE = statement<WaitingRow>('oversee_queue')`
+  SELECT lane, filename, count(*) AS count, min(created_at) AS "oldestAt", min(place) AS first, max(place) AS last,
+         (SELECT ${queueTurn.createImageStreak} FROM ${queueTurn}) AS streak
+    FROM (SELECT ${g.lane}, ${g.filename}, ${g.createdAt}, row_number() OVER (PARTITION BY ${g.lane} ORDER BY ${g.seq}) AS place
+            FROM ${g} WHERE ${g.status} = 'queued') waiting
+   GROUP BY lane, filename ORDER BY lane, count(*) DESC, filename`
+
+const RUNNING = statement<RunningWork & { readonly total: number }>('oversee_running')`
+  SELECT ${named({ ...pick(g, 'id', 'lane', 'filename', 'worker', 'backend', 'startedAt'), username: u.username })},
+         count(*) OVER () AS total
+    FROM ${g} JOIN ${u} ON ${u.id} = ${g.userId} WHERE ${g.status} = 'processing' ORDER BY ${g.seq} LIMIT 100`
+
+/** Longer reasons begin in the same way. */
+const WAS_CANCELED = sql`${g.error} LIKE ${`${CANCELED.replace('.', '')}%`}`
+
+const newest = (status: 'succeeded' | 'failed') =>
+  sql`(SELECT * FROM ${g} WHERE ${g.status} = ${status} ORDER BY ${g.seq} DESC LIMIT ${NEWEST}) ${g}`
+
+const IMAGES = statement<{ images: number }>('oversee_images')`
+  SELECT coalesce(sum(${g.batchSize}), 0) AS images FROM ${newest('succeeded')}
+   WHERE ${g.finishedAt} > now() - interval '1 hour'`
+
+interface FailureRow {
+  readonly reason: string
+  readonly count: number
+  /** In the last hour; the same in each row. */
+  readonly lastHour: number
+}
+
+const FAILURES = statement<FailureRow>('oversee_failures')`
+  SELECT ${g.error} AS reason, count(*) AS count, sum(count(*) FILTER (
+           WHERE ${g.finishedAt} > now() - interval '1 hour' AND NOT ${WAS_CANCELED})) OVER ()::bigint AS "lastHour"
+    FROM ${newest('failed')} WHERE ${g.finishedAt} > now() - interval '1 day'
+   GROUP BY ${g.error} ORDER BY count(*) DESC, ${g.error} LIMIT 50`
+
+const FAILED = statement<FailedWork>('oversee_failed')`
+  SELECT ${named({ ...pick(g, 'id', 'filename', 'finishedAt'), reason: g.error, username: u.username })}
+    FROM ${newest('failed')} JOIN ${u} ON ${u.id} = ${g.userId}
+   WHERE NOT ${WAS_CANCELED} AND ${g.finishedAt} > now() - interval '1 day' ORDER BY ${g.seq} DESC LIMIT ${SHOWN}`
+
+const BACKENDS = statement<BackendState>('oversee_backends')`
+  SELECT ${named({
+    ...pick(b, 'worker', 'name', 'seenAt', 'models', 'loaded', 'error', 'errorAt'),
+    up: sql`(${b.up} AND ${b.seenAt} > now() - ${ALIVE})`,
+  })} FROM ${b} ORDER BY ${b.name}, ${b.worker}`
+
+const NOW = statement<{ now: Date }>('now')`SELECT now() AS now`
+
+const GENERATION = {
+  ...pick(
+    g,
+    'id',
+    'status',
+    'error',
+    'lane',
+    'metered',
+    'modelVersionId',
+    'modelName',
+    'filename',
+    'batchSize',
+    'seed',
+  ),
+  ...pick(g, 'cost', 'attempt', 'worker', 'backend', 'createdAt', 'startedAt', 'finishedAt', ...DRAWING),
+  accountId: g.userId,
+  keyId: g.apiKeyId,
+  username: u.username,
+}
+
+/** A snapshot is used for this long, and longer the longer it takes, so that looking stays a small part of the time. */
+const FRESH_MS = 1000
+const PAST_FRESH_MS = 5000
+const TIMES = 20
+/** Then it is used until the next one is ready; after this time nobody has looked, and who comes waits for a new one. */
+const USABLE_MS = 30_000
+
+function shared<T>(freshMs: number, take: () => Promise<T>): () => Promise<T> {
+  let latest: { readonly seen: T; readonly freshUntil: number; readonly usableUntil: number } | undefined
+  let taking: Promise<T> | undefined
+  const takeNext = async () => {
+    const begun = performance.now()
+    const seen = await take()
+    const now = performance.now()
+    const freshUntil = now + Math.max(freshMs, (now - begun) * TIMES)
+    latest = { seen, freshUntil, usableUntil: Math.max(freshUntil, now + USABLE_MS) }
+    return seen
+  }
+  return async () => {
+    const now = performance.now()
+    if (latest && now < latest.freshUntil) return latest.seen
+    taking ??= takeNext().finally(() => {
+      taking = undefined
+    })
+    if (!latest || now > latest.usableUntil) return taking
+    // Whoever waits for it gets its error.
+    taking.catch(() => undefined)
+    return latest.seen
+  }
+}
+
+export const oversight = (db: Database): Oversight => {
+  const { orm, pool } = db
+  const pauses = pauseStore(db)
+  const queue = shared(FRESH_MS, async () => withPlaces(await QUEUE.rows(pool)))
+  const present = shared(FRESH_MS, async () => {
+    const [now, running, backends] = [await NOW.first(pool), await RUNNING.rows(pool), await BACKENDS.rows(pool)]
+    return { at: now?.now ?? new Date(), running, runningCount: running[0]?.total ?? 0, backends }
+  })
+  const past = shared(PAST_FRESH_MS, async () => {
+    const [images, failures] = [await IMAGES.first(pool), await FAILURES.rows(pool)]
+    const counts = { imagesLastHour: images?.images ?? 0, failedLastHour: failures[0]?.lastHour ?? 0 }
+    return { ...counts, failures, failed: await FAILED.rows(pool) }
+  })
+
+  return {
+    async overview(): Promise<Overview> {
+      const [waiting, now, before, paused] = await Promise.all([queue(), present(), past(), pauses.list()])
+      return { ...now, ...before, queue: waiting, pauses: paused }
+    },
+
+    async generation(id) {
+      const [row] = await orm.select(GENERATION).from(g).innerJoin(u, eq(u.id, g.userId)).where(eq(g.id, id))
+      return row
+    },
+
+    async callerOf(keyId) {
+      const [row] = await orm
+        .select(CALLER_COLUMNS)
+        .from(k)
+        .innerJoin(u, eq(u.id, k.userId))
+        .leftJoin(s, eq(s.userId, u.id))
+        .where(and(eq(k.id, keyId), isNull(k.revokedAt), isNull(u.deletedAt)))
+      return row && toCaller(row as Parameters<typeof toCaller>[0])
+    },
+  }
+}
+
+function withPlaces(rows: readonly WaitingRow[]): WaitingWork[] {
+  const depth = (of: Lane) => rows.reduce((sum, { lane, count }) => sum + (lane === of ? count : 0), 0)
+  const waiting = { personal: depth('personal'), create_image: depth('create_image') }
+  return rows.map(({ lane, filename, count, oldestAt, first, last, streak }) => {
+    const place = (rank: number) => queuePosition(lane, rank, { streak: streak ?? 0, waiting })
+    return { lane, filename, count, oldestAt, firstPlace: place(first), lastPlace: place(last) }
+  })
+}

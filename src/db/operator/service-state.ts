@@ -1,0 +1,42 @@
+/** What is measured of the whole service, in few and short reads. */
+import { sql } from 'drizzle-orm'
+import type { ServiceState } from '../../core/operator/service-state.js'
+import type { Database } from '../client.js'
+import { ALIVE } from '../generations/backends.js'
+import { RECONCILED_AT } from '../generations/leader-lease.js'
+import { generations as g } from '../schema/generations.js'
+import { lastAudit as a, backends as b } from '../schema/process.js'
+import { webhookDeliveries as d } from '../schema/webhooks.js'
+import { named, pick, statement } from '../statement.js'
+
+/** Of each lane, and of webhooks: what stands behind is left out. */
+const COUNTED = 100_000
+
+const waitingIn = (lane: string) => sql`(SELECT ${g.filename}, ${g.createdAt} FROM ${g}
+  WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane} ORDER BY ${g.seq} LIMIT ${COUNTED})`
+
+const QUEUE = statement<ServiceState['queue'][number]>('measure_queue')`
+  SELECT filename AS model, count(*) AS count, extract(epoch FROM now() - min(created_at))::float8 AS "oldestSeconds"
+    FROM (${waitingIn('create_image')} UNION ALL ${waitingIn('personal')}) waiting GROUP BY filename`
+
+const OTHERS = statement<Omit<ServiceState, 'queue' | 'backends' | 'audit'> & { count: number; oldestSeconds: number }>(
+  'measure_others',
+)`
+  SELECT (SELECT count(*) FROM ${g} WHERE ${g.status} = 'processing') AS running, ${RECONCILED_AT} AS "reconciledAt",
+         count(*) AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
+    FROM (SELECT ${d.createdAt} FROM ${d} WHERE ${d.status} = 'pending' ORDER BY ${d.createdAt} LIMIT ${COUNTED}) waiting`
+
+// A backend that has moved to another worker has two rows for a while.
+const BACKENDS = statement<ServiceState['backends'][number]>('measure_backends')`
+  SELECT ${b.name}, bool_or(${b.up} AND ${b.seenAt} > now() - ${ALIVE}) AS up FROM ${b} GROUP BY ${b.name}`
+
+const AUDIT = statement<NonNullable<ServiceState['audit']>>('measure_audit')`
+  SELECT ${named(pick(a, 'finishedAt', 'checks'))} FROM ${a}`
+
+/** One after the other, so that they take one connection. */
+export async function serviceState({ pool }: Database): Promise<ServiceState> {
+  const [queue, others] = [await QUEUE.rows(pool), await OTHERS.first(pool)]
+  const [backends, audit] = [await BACKENDS.rows(pool), await AUDIT.first(pool)]
+  const { running = 0, reconciledAt, count = 0, oldestSeconds = 0 } = others ?? {}
+  return { queue, running, backends, webhooks: { count, oldestSeconds }, reconciledAt, audit }
+}

@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream'
+import fastifyStatic from '@fastify/static'
+import { endpointNotFound, imageTakenDown, preconditionFailed, serviceUnavailable } from '../../core/errors.js'
+import { IMAGE_FILE } from '../../core/images/ports.js'
+import type { FileRequest, OpenPublicFile } from '../../core/images/public-file.js'
+import type { PublishedImages } from '../../core/images/published-image.js'
+import type { App } from '../shared/fastify-app.js'
+
+const HEADERS = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+}
+
+/** The only ranges that object stores know, too. Others, and those with a condition, get the whole image. */
+const ONE_RANGE = /^bytes=(?:\d+-\d*|-\d+)$/
+
+/** The images, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link. */
+export async function cdnRoutes(app: App, open: OpenPublicFile, images: PublishedImages): Promise<void> {
+  await app.register(fastifyStatic, {
+    // No root: the plugin would refuse to start without the directory, which may be created later.
+    serve: false,
+    // HEADERS has its own cache-control: with the plugin's, clients would revalidate images.
+    cacheControl: false,
+  })
+  app.get<{ Params: { file: string } }>('/cdn/:file', async (request, reply) => {
+    const { method, headers } = request
+    const { file: name } = request.params
+    // Only names that an image can have reach the store.
+    const slug = IMAGE_FILE.exec(name)?.[1]
+    if (!slug) throw endpointNotFound(method, '/cdn')
+    const range = headers['if-range'] === undefined && ONE_RANGE.test(headers.range ?? '') ? headers.range : undefined
+    const asked: FileRequest = {
+      ...{ name, head: method === 'HEAD', range },
+      ...{ ifMatch: headers['if-match'], ifUnmodifiedSince: headers['if-unmodified-since'] },
+      ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
+    }
+    const found = await open(asked).catch((cause) => {
+      throw serviceUnavailable(5, cause)
+    })
+    if (!found) throw (await images.find(slug))?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
+    if ('directory' in found) return reply.headers(HEADERS).sendFile(name, found.directory)
+    if (found.status === 412) throw preconditionFailed('image')
+    if (found.status === 416) throw Object.assign(new Error('beyond the end'), found)
+    reply.code(found.status).headers({ ...HEADERS, ...found.headers })
+    if (found.status === 304) return reply.send()
+    // Not what the store says: it may be a page there.
+    return reply.type(name.endsWith('.webp') ? 'image/webp' : 'image/png').send(found.body ?? Readable.from([]))
+  })
+  app.setErrorHandler<FileError>((error, _request, reply) => {
+    // The directory disappeared after it was checked.
+    if (error.code === 'ENOTDIR' || error.code === 'EIO') throw serviceUnavailable(5, error)
+    if (error.status === 412) throw preconditionFailed('image')
+    if (error.status !== 416) throw error
+    // The headers, of the plugin's error too, have the file's size.
+    return reply
+      .code(416)
+      .headers(error.headers ?? {})
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ error: 'The range lies beyond the end of the image: ask for less.' }))
+  })
+  // An image that was removed or is not made yet must not be cached as missing for a year.
+  app.addHook('onSend', async (_request, reply) => {
+    if (reply.statusCode >= 400) reply.removeHeader('cache-control').removeHeader('content-security-policy')
+  })
+}
+
+interface FileError extends Error {
+  readonly status?: number
+  readonly headers?: Record<string, string>
+  readonly code?: string
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { CREATE_IMAGE_MODELS, type ModelStore } from '../../../core/catalog/model-version.js'
+import { MAX_SEED, SIZE_STEP } from '../../../core/generations/generation.js'
+import { SAMPLERS } from '../../../core/generations/sampler.js'
+import * as createImage from '../../create-image-api/generate-schemas.js'
+import { CREATE_IMAGE_SAMPLERS } from '../../create-image-api/presets.js'
+import { personalRefusals } from '../../shared/error-bodies.js'
+import type { App } from '../../shared/fastify-app.js'
+import * as drawing from '../../shared/generation-fields.js'
+import type { RateLimit } from '../../shared/rate-limit.js'
+import { notModified, sendTagged, taggedBody, viewOf } from '../../shared/responses.js'
+import { DEFAULTS, LIMITS } from '../generations/submit-schemas.js'
+
+/** The sizes that SDXL was trained on. */
+const SDXL_SIZES = [
+  [1024, 1024],
+  [1152, 896],
+  [896, 1152],
+  [1216, 832],
+  [832, 1216],
+  [1344, 768],
+  [768, 1344],
+  [1536, 640],
+  [640, 1536],
+] as const
+
+const range = z.object({ min: z.number(), max: z.number() })
+/** One for each bound, so that a new one is listed by itself. */
+const rangesOf = <Limits extends object>(limits: Limits) =>
+  Object.fromEntries(Object.keys(limits).map((name) => [name, range])) as Record<keyof Limits, typeof range>
+const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
+
+const capableModel = z.object({
+  model_version_id: z.int(),
+  name: z.string(),
+  model_name: z.string(),
+  credits_per_image: z.int().min(0),
+})
+
+const capabilities = z
+  .object({
+    limits: z.object({
+      prompt_length: z.int().describe('Unicode code points at most, of `negative_prompt`, too'),
+      width: sideRange.describe('Pixels'),
+      height: sideRange.describe('Pixels'),
+      pixels: z.int().describe('width × height at most'),
+      ...rangesOf(LIMITS),
+      seed: range.extend({ random: z.int().describe('Asks for a random one') }),
+    }),
+    defaults: z.object({
+      ...drawing.settings,
+      seed: z.int(),
+      model_version_id: z.int().nullable().describe('What the website takes; a submit has to name one'),
+    }),
+    samplers: z.array(drawing.settings.sampler),
+    recommended_sizes: z
+      .array(z.object({ width: z.int(), height: z.int() }))
+      .describe('What models of the SDXL kind draw best'),
+    models: z.array(capableModel),
+    create_image: z
+      .object({
+        models: z.array(z.enum(CREATE_IMAGE_MODELS)),
+        samplers: z.array(z.enum(CREATE_IMAGE_SAMPLERS)),
+        limits: z.object(rangesOf(createImage.LIMITS)),
+        defaults: z.object({
+          negative_prompt: z.string(),
+          model: z.enum(CREATE_IMAGE_MODELS),
+          steps: z.int(),
+          cfg_scale: z.number(),
+          width: z.int(),
+          height: z.int(),
+          sampler: z.enum(CREATE_IMAGE_SAMPLERS),
+          seed: z.int(),
+        }),
+      })
+      .describe('What POST /v1/images/generate takes instead; its other limits are the same'),
+    rate_limit: z.object({ requests: z.int(), window_seconds: z.int() }).describe('Per account, over a sliding window'),
+  })
+  .meta({ id: 'Capabilities' })
+
+const SIDES = { min: drawing.MIN_SIDE, max: drawing.MAX_SIDE, step: SIZE_STEP }
+
+const getCapabilitiesSchema = {
+  operationId: 'getCapabilities',
+  tags: ['Account'],
+  summary: 'What may be asked for',
+  description:
+    'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
+  response: { 200: capabilities, 304: notModified, ...personalRefusals(412) },
+}
+
+/** Limits, defaults and prices as data: the same numbers that requests are checked against. */
+export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimit): void {
+  app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
+    const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
+    const body: z.output<typeof capabilities> = {
+      limits: {
+        prompt_length: drawing.MAX_PROMPT_LENGTH,
+        width: SIDES,
+        height: SIDES,
+        pixels: drawing.MAX_PIXELS,
+        ...LIMITS,
+        seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
+      },
+      defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED, model_version_id: usual?.id ?? null },
+      samplers: [...SAMPLERS],
+      recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
+      models: enabled.map((model) => viewOf(capableModel, { ...model, modelVersionId: model.id })),
+      create_image: {
+        models: [...CREATE_IMAGE_MODELS],
+        samplers: [...CREATE_IMAGE_SAMPLERS],
+        limits: createImage.LIMITS,
+        defaults: { ...createImage.DEFAULTS, seed: drawing.RANDOM_SEED },
+      },
+      rate_limit: { requests: limit.max, window_seconds: limit.windowSeconds },
+    }
+    return sendTagged(request, reply.header('cache-control', 'private, no-cache'), taggedBody(body))
+  })
+}

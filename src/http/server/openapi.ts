@@ -1,0 +1,213 @@
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import { fastify, type RouteOptions } from 'fastify'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import type { OpenAPIV3_1 } from 'openapi-types'
+import { ERROR_CODES } from '../../core/errors.js'
+import { statusOf } from '../shared/error-bodies.js'
+import { type App, schemaController } from '../shared/fastify-app.js'
+
+/** The public origins of the Personal Access API and of Create Image. */
+interface ApiOrigins {
+  readonly baseUrl: string
+  readonly apiBaseUrl: string
+}
+
+export type DescribeApi = () => Promise<OpenAPIV3_1.Document>
+
+/** The parts of the API, as its description groups them. A route without one of these tags is not described. */
+const TAGS = {
+  Account: 'Who you are, your credits, and what may be asked for',
+  Generations: 'Submit, follow and cancel generations, and look back on them',
+  Images: 'The images of your account',
+  Webhooks: 'Be told when something has ended',
+  'Create Image': 'One image in one request',
+} as const
+
+/** What each status means, on either interface. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  200: 'Done',
+  201: 'Created',
+  202: 'Accepted; it goes on without you',
+  204: 'Done; there is nothing to say',
+  304: 'As you have it already',
+  400: 'The request is not valid, or the prompt was flagged by moderation',
+  401: 'Missing or invalid API key',
+  402: 'Not enough credits',
+  403: 'No active subscription, or not available',
+  404: 'Not found',
+  409: 'A request with this Idempotency-Key is still being processed',
+  412: 'It is not the one that `If-Match` names',
+  413: 'The body is larger than 64 KiB',
+  415: 'The body is not application/json',
+  422: 'This Idempotency-Key was used with another body',
+  429: 'A limit is reached; `Retry-After` says when to come back',
+  500: 'The generation failed, or the server did',
+  503: 'Temporarily unavailable; `Retry-After` says when to come back',
+  504: 'The image was not ready in time',
+}
+
+const textHeader = (description: string) => ({ description, schema: { type: 'string' as const } })
+const integerHeader = (description: string) => ({ description, schema: { type: 'integer' as const } })
+
+const LIMIT_HEADERS = {
+  'X-RateLimit-Limit': integerHeader('Requests that fit into the window'),
+  'X-RateLimit-Remaining': integerHeader('Requests left now'),
+  'X-RateLimit-Reset': integerHeader('Seconds until the oldest request leaves the window'),
+}
+const SUBMITTED = {
+  'X-Credits-Remaining': integerHeader('What you hold after the charge'),
+  'Idempotent-Replayed': textHeader('`true` on the answer to a repeat'),
+}
+const ACTIVE = {
+  'X-Active-Generation': textHeader('The generation that is active, if that is the reason'),
+  Location: textHeader('Where to poll it'),
+}
+const PACED = {
+  'Retry-After': integerHeader('Seconds until the next poll is worth it; absent at the end'),
+  'X-Eta-Seconds': integerHeader('Seconds to the expected end, once the model was measured'),
+  'X-Progress': textHeader('0 to 1, while it is drawn and the GPU server tells'),
+}
+const IGNORED = { 'X-Ignored-Fields': textHeader('The fields of the request that change nothing') }
+const REPEATED = {
+  'X-Should-Retry': textHeader('`false` where a repeat would be charged again, as clients of OpenAI understand it'),
+}
+const TAG = { ETag: textHeader('For `If-None-Match`') }
+
+/** How a request that waits for its generation can fail. */
+const WAITED = [404, 500, 503, 504]
+/** The headers that only some answers have. */
+const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly number[], headers: object])[] = [
+  ['submitGeneration', [201], SUBMITTED],
+  ['submitGeneration', [429], ACTIVE],
+  ['createImage', [200, 202, ...WAITED], SUBMITTED],
+  ['createImage', [202], { 'Webhook-Secret': textHeader('Signs what `webhook_url` is told') }],
+  ['createImage', [429], ACTIVE],
+  ['createOpenAiImages', [200, ...WAITED], SUBMITTED],
+  ['createOpenAiImages', [400, 429], ACTIVE],
+  ['createOpenAiImages', [200, 400, 402, 403, 409, 413, 415, 422, 429, ...WAITED], IGNORED],
+  ['createOpenAiImages', WAITED, REPEATED],
+  ['pollGeneration', [200, 304], { ...PACED, ...TAG }],
+  ['getCapabilities', [200, 304], TAG],
+  ['listModels', [200, 304], TAG],
+]
+
+/** The descriptions of all headers that an operation's answers with this status have. */
+function headersOf(operationId: string | undefined, status: number): Record<string, object> {
+  const own = OWN_HEADERS.filter(([operation, statuses]) => operation === operationId && statuses.includes(status))
+  const codes = ERROR_CODES.filter((code) => statusOf(code) === status)
+  const errorCode = { description: 'A stable code for programs', schema: { type: 'string', enum: codes } }
+  return {
+    ...(status >= 400 && { 'X-Error-Code': errorCode }),
+    'X-Request-Id': textHeader('Names this answer'),
+    ...([409, 429, 503].includes(status) && { 'Retry-After': integerHeader('Seconds to wait before the next try') }),
+    ...(status !== 401 && LIMIT_HEADERS),
+    ...Object.assign({}, ...own.map(([, , headers]) => headers)),
+  }
+}
+
+/**
+ * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
+ * and in short as /llms.txt. Call it before the routes are registered.
+ * @returns makes the document once they are: its generator is loaded when it is first asked for
+ */
+export function describeApi(app: App, origins: ApiOrigins): DescribeApi {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.tags && route.method !== 'HEAD') routes.push(route)
+  })
+  let described: Promise<OpenAPIV3_1.Document> | undefined
+  const document = () => {
+    described ??= documentOf(routes, origins).catch((error) => {
+      described = undefined
+      throw error
+    })
+    return described
+  }
+  const forAll = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
+  app.get('/openapi.json', async (_request, reply) => reply.headers(forAll).send(await document()))
+  app.get('/llms.txt', async (_request, reply) =>
+    reply
+      .headers(forAll)
+      .type('text/plain; charset=utf-8')
+      .send(llmsText(await document())),
+  )
+  return document
+}
+
+/** Declares the routes again, on an app that serves nothing: the generator takes memory and time that few servers need. */
+async function documentOf(routes: readonly RouteOptions[], origins: ApiOrigins): Promise<OpenAPIV3_1.Document> {
+  const app = fastify({ schemaController, exposeHeadRoutes: false })
+  await app.register(import('@fastify/swagger'), {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Easel',
+        version: '1.0.0',
+        summary: 'Image generation from text prompts',
+        description:
+          'The asynchronous Personal Access API under /api/v1, and the synchronous Create Image under /v1. ' +
+          'Version 1 only ever gets additions: new endpoints, new headers, new optional fields of requests.',
+        license: { name: 'All rights reserved', url: `${origins.baseUrl}/` },
+      },
+      servers: [{ url: origins.baseUrl }],
+      security: [{ apiKey: [] }, { apiKeyHeader: [] }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' },
+          apiKeyHeader: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Key',
+            description: 'The same key; `Authorization: Bearer` comes first where both are sent',
+          },
+        },
+      },
+    },
+    transform: jsonSchemaTransform,
+    transformObject: (document) => completed(jsonSchemaTransformObject(document) as OpenAPIV3_1.Document, origins),
+  } as FastifyDynamicSwaggerOptions)
+  for (const { method, url, schema = {} } of routes) app.route({ method, url, schema, handler: () => undefined })
+  await app.ready()
+  return app.swagger() as OpenAPIV3_1.Document
+}
+
+/** Adds what no route says itself: what each status means, the headers of all answers, and where Create Image lives. */
+function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiOrigins): OpenAPIV3_1.Document {
+  for (const [path, item] of Object.entries(document.paths ?? {})) {
+    if (path.startsWith('/v1/') && apiBaseUrl !== baseUrl && item) item.servers = [{ url: apiBaseUrl }]
+    for (const { operationId, responses = {} } of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[])
+      for (const [status, response] of Object.entries(responses))
+        Object.assign(response, { description: MEANINGS[status], headers: headersOf(operationId, Number(status)) })
+  }
+  // Every schema comes in two forms, for requests and for answers; only those of answers have a name.
+  const named = Object.entries(document.components?.schemas ?? {}).filter(([name]) => !name.endsWith('Input'))
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(named.sort()) } }
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
+/** The API in short for language models (llmstxt.org): how to call it, and one line for every endpoint. */
+function llmsText({ info, tags = [], paths = {}, servers: [server] = [] }: OpenAPIV3_1.Document): string {
+  const linesOf = (tag: string) =>
+    Object.entries(paths).flatMap(([path, item]) =>
+      METHODS.flatMap((method) => {
+        const { summary, description, tags: [ownTag] = [] } = item?.[method] ?? {}
+        return ownTag === tag ? [`- \`${method.toUpperCase()} ${path}\`: ${summary}. ${description}`] : []
+      }),
+    )
+  const sections = tags.map(({ name, description }) => `## ${name}\n\n${description}.\n\n${linesOf(name).join('\n')}\n`)
+  return `# ${info.title}
+
+> ${info.summary}. ${info.description}
+
+Base address: ${server?.url}. Send the header \`Authorization: Bearer <API_KEY>\` (or \`X-API-Key: <API_KEY>\`). Bodies are JSON. Errors are one sentence in
+\`error\` (on Create Image in \`error.message\`), with a stable code in the header \`X-Error-Code\`; after a 429 or 503 wait for
+\`Retry-After\` seconds. To make an image: GET /api/v1/models (\`defaults.model_version_id\` of GET /api/v1/capabilities is the default one), POST /api/v1/generate with the \`id\` of one as
+\`model_version_id\` and an \`Idempotency-Key\`, then GET the \`poll_url\` until \`status\` is \`succeeded\` or \`failed\`.
+
+The full description, with every field and bound: [OpenAPI 3.1](${server?.url}/openapi.json). The same to read, with samples and
+advice: [the reference as Markdown](${server?.url}/docs.md).
+
+${sections.join('\n')}`
+}

@@ -1,0 +1,83 @@
+/** What both interfaces take of a drawing, and what answers show of it. */
+import { z } from 'zod'
+import { MAX_SEED, SIZE_STEP } from '../../core/generations/generation.js'
+import { SAMPLERS } from '../../core/generations/sampler.js'
+import * as field from './fields.js'
+import { EXAMPLE } from './responses.js'
+
+export const MAX_PROMPT_LENGTH = 2000
+export const MIN_SIDE = 256
+export const MAX_SIDE = 2048
+export const MAX_PIXELS = 2048 * 1536
+export const DEFAULT_SIZE = { width: 832, height: 1216 } as const
+/** The seed that means a random one. */
+export const RANDOM_SEED = -1
+
+/** The bounds that both interfaces share. */
+export const LIMITS = { batch_size: { min: 1, max: 4 } } as const
+
+const promptText = (name: string) =>
+  z
+    .string(field.required(`${name} is required and must be a string.`, `${name} must be a string.`))
+    .refine(...field.validText(name))
+    .refine(
+      // Code points, not UTF-16 units: an emoji is one character.
+      (value) => value.length <= MAX_PROMPT_LENGTH || [...value].length <= MAX_PROMPT_LENGTH,
+      `${name} must be at most ${MAX_PROMPT_LENGTH} characters.`,
+    )
+    .meta({ maxLength: MAX_PROMPT_LENGTH })
+
+/** The parameters that every shape of a request takes alike. */
+export const fields = {
+  prompt: promptText('prompt')
+    .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
+    .meta({ minLength: 1, description: 'What to draw' }),
+  negative_prompt: field.withDefault(promptText('negative_prompt').describe('What to avoid'), ''),
+}
+
+export const side = (name: string) =>
+  field
+    .integer(name, { min: MIN_SIDE, max: MAX_SIDE })
+    .multipleOf(SIZE_STEP, `${name} must be a multiple of ${SIZE_STEP}.`)
+    .meta({ type: 'integer', description: `Pixels; width × height is at most ${MAX_PIXELS}` })
+
+export const size = {
+  width: field.withDefault(side('width'), DEFAULT_SIZE.width),
+  height: field.withDefault(side('height'), DEFAULT_SIZE.height),
+}
+
+/** A check of both sides, and its issue. */
+export const fitsCanvas: [(size: { width: number; height: number }) => boolean, { path: string[]; message: string }] = [
+  ({ width, height }) => width * height <= MAX_PIXELS,
+  { path: ['width'], message: `width × height must be at most ${MAX_PIXELS} pixels (such as 2048 × 1536).` },
+]
+
+const SEED_ISSUE = `seed must be an integer from 0 to ${MAX_SEED}, or ${RANDOM_SEED} for a random one.`
+
+/** -1 means random, and so does leaving it out. */
+export const seed = field
+  .integer('seed', { min: RANDOM_SEED, max: MAX_SEED }, SEED_ISSUE)
+  .describe(`${RANDOM_SEED} means random; image n uses seed + n`)
+  .nullish()
+  .meta({ default: RANDOM_SEED })
+  .transform((value) => (value === null || value === RANDOM_SEED ? undefined : value))
+
+/** Those of a generation's parameters that have a default, as answers show them. */
+export const settings = {
+  negative_prompt: z.string(),
+  width: z.int(),
+  height: z.int(),
+  batch_size: z.int(),
+  steps: z.int(),
+  cfg_scale: z.number(),
+  sampler: z.enum(SAMPLERS),
+}
+
+/** All that was drawn from, as answers show it. */
+export const shown = { prompt: z.string(), ...settings }
+
+/** An example of it. */
+export const EXAMPLE_SHOWN = {
+  ...{ prompt: EXAMPLE.prompt, negative_prompt: '', ...DEFAULT_SIZE, batch_size: 1 },
+  ...{ steps: 30, cfg_scale: 7, sampler: 'euler_a' },
+} as const

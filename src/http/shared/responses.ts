@@ -1,0 +1,84 @@
+/** Views of the core's values and the way back, entity tags, and the values of examples. */
+import { hash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { preconditionFailed } from '../../core/errors.js'
+import { matches, matchesWeakly } from '../../lib/etag.js'
+
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
+
+/** What a field of a view is made from. */
+type CoreValue<V> = V extends readonly (infer Item)[] ? readonly Item[] : string extends V ? V | Date : V
+
+type CoreFields<View> = { readonly [Name in keyof View & string as CamelCase<Name>]: CoreValue<View[Name]> }
+
+type CoreNames<Body> = { readonly [Name in keyof Body & string as CamelCase<Name>]: Body[Name] }
+
+/** Shows the fields of a core value that the schema names: camelCase becomes snake_case, dates become ISO 8601. */
+export function viewOf<Shape extends z.ZodRawShape>(
+  { shape }: z.ZodObject<Shape>,
+  value: CoreFields<z.output<z.ZodObject<Shape>>>,
+): z.output<z.ZodObject<Shape>> {
+  const fields = value as Readonly<Record<string, unknown>>
+  const shown: Record<string, unknown> = {}
+  for (const name in shape) {
+    const field = fields[camelCase(name)]
+    shown[name] = field instanceof Date ? field.toISOString() : field
+  }
+  return shown as z.output<z.ZodObject<Shape>>
+}
+
+/** The opposite of a view: the fields of a body that the shape names, as the core calls them. */
+export function coreOf<Shape extends z.ZodRawShape>(shape: Shape, body: z.output<z.ZodObject<Shape>>) {
+  const fields = Object.keys(shape).map((name) => [camelCase(name), body[name as keyof typeof body]])
+  return Object.fromEntries(fields) as CoreNames<typeof body>
+}
+
+/** Polls ask for the same few names thousands of times a second. */
+const camelCased = new Map<string, string>()
+
+function camelCase(name: string): string {
+  let core = camelCased.get(name)
+  if (core === undefined) {
+    core = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+    camelCased.set(name, core)
+  }
+  return core
+}
+
+type TaggedBody = ReturnType<typeof taggedBody>
+
+/** A body as it is sent, and its strong entity tag. */
+export function taggedBody(body: object) {
+  const text = JSON.stringify(body)
+  return { text, etag: `"${hash('sha1', text, 'base64url').slice(0, 16)}"` }
+}
+
+/** Whether the client has this body already. */
+export const isKnown = ({ headers }: FastifyRequest, { etag }: TaggedBody): boolean =>
+  matchesWeakly(headers['if-none-match'] ?? '', etag)
+
+const isWanted = ({ headers: { 'if-match': tags } }: FastifyRequest, { etag }: TaggedBody): boolean =>
+  tags === undefined || matches(tags, etag)
+
+export const notModified = z.null().describe('Nothing has changed since the answer with the `ETag` of `If-None-Match`')
+
+/** Answers with the body, or with 304 if the client has it. @throws precondition_failed if it wants another one only */
+export function sendTagged(request: FastifyRequest, reply: FastifyReply, body: TaggedBody): FastifyReply {
+  if (!isWanted(request, body)) throw preconditionFailed('answer')
+  reply.header('etag', body.etag)
+  if (isKnown(request, body)) return reply.code(304).send(null)
+  return reply.type('application/json; charset=utf-8').send(body.text)
+}
+
+/** The generation in the examples of the API's description. */
+export const EXAMPLE = {
+  generationId: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
+  model: { model_version_id: 10, model_name: 'Pony Diffusion' },
+  prompt: 'a lighthouse at dusk',
+  seed: 1803774619,
+  submittedAt: '2026-11-20T21:04:11.062Z',
+  finishedAt: '2026-11-20T21:04:17.062Z',
+  slug: 'Zk3vQ9xT1bN7mR4wY8cL2s',
+  imageUrl: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png',
+} as const

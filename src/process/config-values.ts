@@ -1,0 +1,167 @@
+/** What the values of variables may be, each with what to write instead. */
+import { z } from 'zod'
+import { storageUrlProblem } from '../images/storage.js'
+import { DEFAULT_PATH as OPENAI_PATH } from '../inference/openai/declaration.js'
+import { tlsProblem } from '../lib/tls.js'
+
+export const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
+
+export const wholeNumber = (min: number, max: number) => {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z
+    .string()
+    .regex(/^\d+$/, message)
+    .transform(Number)
+    .pipe(z.number(message).min(min, message).max(max, message))
+}
+
+const plainHttpUrl = z.string().refine(
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
+    // In https://https://host the host would be "https".
+    const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
+    return isHttp && isOne && !/[?#]/.test(text) && !url.username && !url.password
+  },
+  {
+    message: 'must be an http:// or https:// URL without query or password, like https://easel.example',
+    abort: true,
+  },
+)
+
+export const httpUrl = plainHttpUrl.transform((text) => text.replace(/\/+$/, ''))
+
+/** Pages, cookies and the paths of the interfaces begin at the root of their host. */
+export const httpOrigin = plainHttpUrl
+  .refine(
+    (text) => /^\/*$/.test(new URL(text).pathname),
+    'must be an origin without a path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths',
+  )
+  .transform((text) => new URL(text).origin)
+
+export const urlWith = (one: string, other: string) =>
+  z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
+    message: `must be a URL that begins with ${one}// or ${other}//`,
+    abort: true,
+  })
+
+/** A URL whose parameters say what TLS should be. */
+export const withTls = (url: ReturnType<typeof urlWith>) =>
+  url.superRefine((text, context) => {
+    const message = tlsProblem(text)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
+
+export const postgresUrl = withTls(urlWith('postgres:', 'postgresql:'))
+  // What pg means by them today, and warns of in lines of its own.
+  .transform((text) => text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'))
+
+export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
+  .refine(
+    (text) => !(new URL(text).protocol === 'rediss:' ? /[?&]sslmode=disable/ : /[?&]ssl/).test(text),
+    'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without',
+  )
+  .refine(
+    (text) =>
+      (new URL(text).searchParams.get('sentinels') ?? 'h').split(',').every((it) => URL.canParse(`http://${it}`)),
+    'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT',
+  )
+  .refine(
+    (text) => /^\/?\d{0,9}$/.test(new URL(text).pathname),
+    'must end with the number of a database or without one, like redis://host:6379/0',
+  )
+
+export const webUrl = urlWith('http:', 'https:')
+
+/** fetch throws for a URL with a password at each call, with the password in its message. */
+export const urlWithoutPassword = (variable: string) =>
+  webUrl.refine(
+    (text) => !(new URL(text).username || new URL(text).password),
+    `must hold no user name or password: put the key into ${variable}`,
+  )
+
+export const storageUrl = z.string().superRefine((url, context) => {
+  const problem = storageUrlProblem(url)
+  if (problem) context.addIssue({ code: 'custom', message: problem })
+})
+
+/** Comma-separated; blanks around an entry and empty entries don't count. */
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+
+/** Addresses and networks, with commas between them. `none` is the default; as an entry it adds nothing. */
+export const networks = (none: string, message: string) =>
+  z
+    .string()
+    .default(none)
+    .transform((text) => list(text).filter((entry) => entry !== none))
+    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message)))
+
+/** As browsers write it in their header Origin: in small letters, without a default port. Undefined: it is none. */
+function originOf(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isOrigin =
+    url?.host && !url.host.includes('*') && /^\/?$/.test(url.pathname + url.search + url.hash + url.username)
+  // Not url.origin, which is "null" for desktop programs, such as vscode-webview://id.
+  return isOrigin ? `${url.protocol}//${url.host}` : undefined
+}
+
+export const origins = z
+  .string()
+  .default('')
+  .transform((text) => list(text).map(originOf))
+  .pipe(z.array(z.string('must be origins, like https://app.example,http://localhost:6274')))
+
+const BACKEND_SCHEMES = [
+  'preview',
+  ...['a1111', 'comfyui', 'openai', 'sdcpp'].flatMap((kind) => [`${kind}+http`, `${kind}+https`]),
+]
+
+/** Says what is wrong with an entry of INFERENCE_URL. */
+function checkBackend(entry: string, context: z.RefinementCtx): void {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+  const scheme = /^([a-z0-9+]+):/.exec(entry)?.[1]
+  if (!scheme) refuse('has an entry without a scheme; write each like preview: or a1111+http://host:7860')
+  else if (scheme === 'http' || scheme === 'https')
+    refuse(
+      `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`,
+    )
+  else if (!BACKEND_SCHEMES.includes(scheme))
+    refuse(`has an entry with the unknown scheme "${scheme}"; use ${BACKEND_SCHEMES.join(', ')}`)
+  else if (scheme !== 'preview' && !URL.canParse(entry.slice(entry.indexOf('+') + 1)))
+    refuse('has an entry without a host; write it like a1111+http://host:7860')
+}
+
+/** The server that an entry of INFERENCE_URL leads to: without kind, password, options, last slash and default path. */
+function serverOf(entry: string): string {
+  const url = entry.slice(entry.indexOf('+') + 1)
+  if (!URL.canParse(url)) return entry
+  const { origin, pathname } = new URL(url)
+  if (origin === 'null') return entry
+  const path = pathname.replace(/\/+$/, '')
+  return entry.startsWith('openai+') && path === OPENAI_PATH ? origin : origin + path
+}
+
+export const backendUrls = z
+  .string()
+  .default('preview:')
+  .transform(list)
+  .pipe(
+    z
+      .array(z.string().superRefine(checkBackend))
+      .min(1, 'must name at least one backend, like preview:')
+      // A server does one inference at a time, so it may be named once, however its entries differ otherwise.
+      .refine((urls) => new Set(urls.map(serverOf)).size === urls.length, 'must name each GPU server only once'),
+  )
+
+/**
+ * To the letter: providers' issuers end with a slash or do not. Only the loopback address may do without https: whoever
+ * reads along could sign in as anybody.
+ */
+export const issuerUrl = plainHttpUrl.refine((text) => {
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+}, 'must begin with https://, except on localhost')

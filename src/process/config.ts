@@ -1,0 +1,218 @@
+import { z } from 'zod'
+import { storageName, storageOf } from '../images/storage.js'
+import { TLS_MODES } from '../lib/tls.js'
+import {
+  backendUrls,
+  flag,
+  httpOrigin,
+  httpUrl,
+  issuerUrl,
+  networks,
+  origins,
+  postgresUrl,
+  redisUrl,
+  storageUrl,
+  urlWith,
+  urlWithoutPassword,
+  webUrl,
+  wholeNumber,
+} from './config-values.js'
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+const variables = z.object({
+  DATABASE_URL: postgresUrl,
+  DATABASE_LISTEN_URL: postgresUrl.optional(),
+  APP_DATABASE_URL: postgresUrl.optional(),
+  /** Read by pg itself, where a URL says nothing. */
+  PGSSLMODE: z.enum(TLS_MODES, `must be one of ${TLS_MODES.join(', ')}`).optional(),
+  REDIS_URL: redisUrl.optional(),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: wholeNumber(1, 65535).default(3000),
+  METRICS_PORT: wholeNumber(1, 65535).optional(),
+  BASE_URL: httpOrigin.optional(),
+  API_BASE_URL: httpOrigin.optional(),
+  STORAGE_URL: storageUrl.default('file:.easel/images'),
+  STORAGE_OLD_URL: storageUrl.optional(),
+  STORAGE_ANY_OWNER: flag.default(false),
+  S3_ENDPOINT: httpUrl.optional(),
+  S3_REGION: z.string().optional(),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  S3_FORCE_PATH_STYLE: flag.optional(),
+  UPLOAD_VIA: z.enum(['direct', 'server'], 'must be direct or server').default('direct'),
+  UPLOAD_SECRET: z.string().min(32, 'must have at least 32 characters').optional(),
+  CDN_BASE_URL: httpUrl.optional(),
+  CDN_PURGE_URL: webUrl.optional(),
+  INFERENCE_URL: backendUrls,
+  INFERENCE_TIMEOUT_SECONDS: wholeNumber(1, 86400).default(300),
+  GENERATION_DEADLINE_SECONDS: wholeNumber(1, 604800).default(3600),
+  AFFINITY_MAX_DELAY_SECONDS: wholeNumber(0, 3600).default(15),
+  DEFAULT_MODEL_VERSION_ID: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+  RATE_LIMIT_MAX: wholeNumber(1, 1_000_000).default(10),
+  RATE_LIMIT_WINDOW_SECONDS: wholeNumber(1, 86400).default(10),
+  MODERATION_URL: urlWithoutPassword('MODERATION_API_KEY').optional(),
+  MODERATION_API_KEY: z.string().optional(),
+  MODERATION_MODEL: z.string().optional(),
+  MODERATION_TIMEOUT_SECONDS: wholeNumber(1, 60).optional(),
+  IMAGE_MODERATION_URL: urlWithoutPassword('IMAGE_MODERATION_API_KEY').optional(),
+  IMAGE_MODERATION_API_KEY: z.string().optional(),
+  IMAGE_MODERATION_FAIL: z.enum(['closed', 'open'], 'must be closed or open').default('closed'),
+  IMAGE_MODERATION_REFUND: flag.default(true),
+  MODERATION_RULES: z.string().optional(),
+  REFUND_FAILED: flag.default(true),
+  KEY_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,20}$/, 'must be 1 to 20 letters, digits or hyphens')
+    .default('easel'),
+  TRUST_PROXY: networks('false', 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'),
+  MCP_ALLOWED_ORIGINS: origins,
+  WEBHOOK_ALLOW_HTTP: flag.default(false),
+  WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
+  SIGN_UP: z.enum(['open', 'closed'], 'must be open or closed').default('closed'),
+  SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(
+      /^(?:[^<>"@\p{Cc}]{1,100}<[^<>\s@]+@[^<>\s@]+>|[^<>\s@]+@[^<>\s@]+)$/u,
+      'must be a mail address, like easel@example.com or Easel <easel@example.com>',
+    )
+    .optional(),
+  OIDC_ISSUER: issuerUrl.optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_SDK_DISABLED: flag.default(false),
+  EASEL_COMMIT: z
+    .string()
+    .regex(/^[0-9a-f]{7,64}$/, 'must be the ID of a git commit')
+    .optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `must be ${LOG_LEVELS.slice(0, -1).join(', ')} or silent`).default('info'),
+})
+
+const TOGETHER = [
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'],
+  ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+] as const
+
+/** A configuration that can't be used; the message names each variable and what it should be. */
+export class ConfigError extends Error {}
+
+/** Every setting of a process, parsed once from its environment. */
+export type Config = ReturnType<typeof parseConfig>
+
+/** @throws ConfigError with one readable line */
+export function parseConfig(env: Record<string, string | undefined>) {
+  // An empty variable, as compose files write one that is not set, counts as absent.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = variables.safeParse(given)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => {
+      const name = String(path[0])
+      return given[name] === undefined ? `${name} is required` : `${name} ${message}`
+    })
+    throw new ConfigError(problems.join('; '))
+  }
+  const v = parsed.data
+  for (const names of TOGETHER) {
+    const missing = names.filter((name) => v[name] === undefined)
+    if (missing.length > 0 && missing.length < names.length)
+      throw new ConfigError(`${names.join(', ')} belong together: set ${missing.join(' and ')}, too, or none of them`)
+  }
+  const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
+  return Object.freeze({
+    databaseUrl: v.DATABASE_URL,
+    /** For connections that LISTEN: `databaseUrl`, or a way around the pooler that it leads to. */
+    databaseListenUrl: v.DATABASE_LISTEN_URL ?? v.DATABASE_URL,
+    /** Of processes that don't own the tables: `migrate` grants its user what they need. */
+    appDatabaseUrl: v.APP_DATABASE_URL,
+    /** Undefined: one-machine mode. */
+    redisUrl: v.REDIS_URL,
+    host: v.HOST,
+    port: v.PORT,
+    /** Serves /health, /ready and /metrics alone. */
+    metricsPort: v.METRICS_PORT,
+    baseUrl,
+    apiBaseUrl: v.API_BASE_URL ?? baseUrl,
+    cdnBaseUrl: v.CDN_BASE_URL ?? `${baseUrl}/cdn`,
+    /** See cdn-purge.ts; it may hold a secret. */
+    cdnPurgeUrl: v.CDN_PURGE_URL,
+    ...storageConfig(v, baseUrl),
+    inferenceUrls: v.INFERENCE_URL,
+    inferenceTimeoutMs: v.INFERENCE_TIMEOUT_SECONDS * 1000,
+    generationDeadlineSeconds: v.GENERATION_DEADLINE_SECONDS,
+    affinityMaxDelaySeconds: v.AFFINITY_MAX_DELAY_SECONDS,
+    defaultModelVersionId: v.DEFAULT_MODEL_VERSION_ID,
+    rateLimit: { max: v.RATE_LIMIT_MAX, windowSeconds: v.RATE_LIMIT_WINDOW_SECONDS },
+    moderation: {
+      ...{ url: v.MODERATION_URL, apiKey: v.MODERATION_API_KEY, rulesFile: v.MODERATION_RULES },
+      ...{ model: v.MODERATION_MODEL, deadlineMs: milliseconds(v.MODERATION_TIMEOUT_SECONDS) },
+    },
+    /** The check of drawn images; `failsOpen`: they are published when nobody could look at them. */
+    imageModeration: v.IMAGE_MODERATION_URL
+      ? {
+          ...{ url: v.IMAGE_MODERATION_URL, apiKey: v.IMAGE_MODERATION_API_KEY ?? v.MODERATION_API_KEY },
+          ...{ model: v.MODERATION_MODEL, deadlineMs: milliseconds(v.MODERATION_TIMEOUT_SECONDS) },
+          ...{ failsOpen: v.IMAGE_MODERATION_FAIL === 'open', refunds: v.IMAGE_MODERATION_REFUND },
+        }
+      : undefined,
+    refundFailed: v.REFUND_FAILED,
+    keyPrefix: v.KEY_PREFIX,
+    trustedProxies: v.TRUST_PROXY,
+    /** Whose pages may call /mcp, besides our own. */
+    mcpAllowedOrigins: v.MCP_ALLOWED_ORIGINS,
+    /** `allowedNetworks`: besides the public addresses; CIDRs or addresses. */
+    webhooks: { allowHttp: v.WEBHOOK_ALLOW_HTTP, allowedNetworks: v.WEBHOOK_ALLOWED_NETWORKS },
+    /** Whether people may make an account on the website. */
+    signUpIsOpen: v.SIGN_UP === 'open',
+    /** Without `smtpUrl` mails go to the log and to /operator/mails. */
+    mail: { smtpUrl: v.SMTP_URL, from: v.MAIL_FROM ?? `Easel <no-reply@${new URL(baseUrl).hostname}>` },
+    /** The identity provider, where there is one. */
+    oidc:
+      v.OIDC_ISSUER && v.OIDC_CLIENT_ID && v.OIDC_CLIENT_SECRET
+        ? { issuer: v.OIDC_ISSUER, clientId: v.OIDC_CLIENT_ID, clientSecret: v.OIDC_CLIENT_SECRET }
+        : undefined,
+    /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
+    traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
+    /** Of the source that this was built from, if the build was told. */
+    commit: v.EASEL_COMMIT,
+    logLevel: v.LOG_LEVEL,
+  })
+}
+
+const milliseconds = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1000)
+
+/** Where images are kept, and how workers bring them there. */
+function storageConfig(v: z.output<typeof variables>, baseUrl: string) {
+  const access = {
+    endpoint: v.S3_ENDPOINT,
+    // Stores of one's own have no regions, and all take this one.
+    region: v.S3_REGION ?? 'us-east-1',
+    forcePathStyle: v.S3_FORCE_PATH_STYLE ?? v.S3_ENDPOINT !== undefined,
+    key:
+      v.S3_ACCESS_KEY_ID && v.S3_SECRET_ACCESS_KEY
+        ? { id: v.S3_ACCESS_KEY_ID, secret: v.S3_SECRET_ACCESS_KEY }
+        : undefined,
+  }
+  const storage = storageOf(v.STORAGE_URL, access)
+  const oldStorage = v.STORAGE_OLD_URL === undefined ? undefined : storageOf(v.STORAGE_OLD_URL, access)
+  if ([storage, oldStorage].some((it) => it?.kind === 's3') && !v.S3_REGION && !v.S3_ENDPOINT)
+    throw new ConfigError('s3:// storage needs S3_REGION on AWS, or S3_ENDPOINT elsewhere')
+  if (oldStorage && storageName(oldStorage) === storageName(storage))
+    throw new ConfigError('STORAGE_OLD_URL must name another store than STORAGE_URL, or be left out')
+  if (v.UPLOAD_VIA === 'server' && storage.kind === 'file')
+    throw new ConfigError('UPLOAD_VIA=server works with s3:// storage only: set STORAGE_URL, or UPLOAD_VIA=direct')
+  if (v.UPLOAD_VIA === 'server' && v.UPLOAD_SECRET === undefined)
+    throw new ConfigError(
+      'UPLOAD_VIA=server needs UPLOAD_SECRET: at least 32 random characters, for servers and workers',
+    )
+  return {
+    storage,
+    /** Where images come from that are not in `storage` yet. */
+    oldStorage,
+    /** Whether the directory may be anybody's: its mount may know no owners and modes. */
+    storageAnyOwner: v.STORAGE_ANY_OWNER,
+    /** Undefined: workers have a key of the storage. Else they ask the server at `url`, with this secret. */
+    uploads: v.UPLOAD_VIA === 'server' && v.UPLOAD_SECRET ? { url: baseUrl, secret: v.UPLOAD_SECRET } : undefined,
+  }
+}

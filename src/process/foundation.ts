@@ -1,0 +1,232 @@
+/** Config → adapters, shared by the entry points; closed in the reverse order of their opening. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { type ReconcilerPorts, startReconciler } from '../core/generations/repair/reconcile.js'
+import type { ImageStore } from '../core/images/ports.js'
+import { startTakedowns } from '../core/images/takedown.js'
+import { occasionally } from '../core/log.js'
+import { isOutage } from '../core/outage.js'
+import { type AuditOptions, audit } from '../db/audit/audit.js'
+import type { Check } from '../db/audit/check.js'
+import { type AuditTimes, auditResults, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
+import { redisUnreachable } from '../db/audit/redis-checks.js'
+import {
+  databaseTrouble,
+  migrationTrouble,
+  requireFittingPooler,
+  requireUsableDatabase,
+} from '../db/checks/database-checks.js'
+import { faultWatch } from '../db/checks/fault-watch.js'
+import { createDatabase } from '../db/client.js'
+import { dutyLease, repairTrouble } from '../db/generations/leader-lease.js'
+import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
+import { reconcileStore } from '../db/generations/reconcile.js'
+import { takedownStore } from '../db/images/image-records.js'
+import { imageStore } from '../images/open-image-store.js'
+import { cdnPurge } from '../outbound/cdn-purge.js'
+import { generationQueue } from '../queue/generation-jobs.js'
+import type { QueueConnection } from '../queue/job-queue.js'
+import { noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
+import {
+  createFailFastRedis,
+  createPatientRedis,
+  createProducerRedis,
+  redisAvailability,
+  whenReady,
+} from '../redis/client.js'
+import { redisPreviewBoard, redisProgressBoard } from '../redis/live-boards.js'
+import { redisTrouble } from '../redis/redis-problem.js'
+import { localSlidingWindow, redisSlidingWindow } from '../redis/sliding-window.js'
+import { noWipeMark, redisWipeMark } from '../redis/wipe-mark.js'
+import type { Metrics } from '../telemetry/metrics/open-metrics.js'
+import type { Tracing } from '../telemetry/tracing/open-tracing.js'
+import type { Config } from './config.js'
+import { outageLog, TOLD_AFTER_MS } from './logger.js'
+import type { ReadyCheck } from './readiness.js'
+
+/** What every process needs to know the state of things and to change it. */
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>
+
+/** What is not in the configuration; the rest is for tests. */
+export interface ProcessOptions {
+  /** Undefined: no traces. */
+  readonly tracing?: Tracing | undefined
+  /** Undefined: no metrics. */
+  readonly metrics?: Metrics | undefined
+  /** Prefix of every key in Redis and of BullMQ's queue; each run has its own. */
+  readonly namespace?: string
+  readonly auditTimes?: AuditTimes
+}
+
+/** Unless a test says otherwise. */
+export const NAMESPACE = 'easel'
+
+/** Of one periodic audit: few, since requests are served meanwhile; in time all are looked at. */
+const AUDITED_IMAGES = 100
+
+/** Opens Postgres, the queue and, where there is one, Redis. */
+export async function openFoundation(
+  config: Config,
+  log: Logger,
+  options: ProcessOptions & { readonly maxConnections: number },
+) {
+  const { maxConnections, namespace = NAMESPACE, auditTimes, tracing, metrics } = options
+  const postgres = outageLog(log, 'postgres')
+  const redis = outageLog(log, 'redis')
+  const onPostgresError = (err: Error) => {
+    if (isOutage(err)) postgres.failed('pool', err)
+  }
+  const db = createDatabase(config.databaseUrl, {
+    maxConnections,
+    onError: onPostgresError,
+    onFault: (err) => faults.noted(err),
+    onSuccess: () => postgres.recovered('pool'),
+  })
+  const faults = faultWatch({
+    trouble: () => databaseTrouble(db),
+    onFault: (err) => postgres.failed('statements', err),
+    onEnd: () => postgres.recovered('statements'),
+  })
+  const isAnyAway = () => postgres.isAway() || redis.isAway()
+  /** What to do with an error of the queue: one line in a while, none during an outage. */
+  const complain = (sentence: string): ((error: Error) => void) =>
+    // Later, because the queue may notice an outage before its connections do.
+    quietly((err) => setTimeout(() => isAnyAway() || log.warn({ err }, sentence), TOLD_AFTER_MS).unref())
+
+  const { redisUrl } = config
+  const opened: Redis[] = []
+  const open = (create: typeof createPatientRedis) => {
+    const source = `connection ${opened.length + 1}`
+    const client = create(redisUrl as string, (err) => redis.failed(source, err))
+    // A lost connection says why only when it is opened anew.
+    client.on('reconnecting', () => redis.failed(source, new Error('Connection is closed')))
+    for (const event of ['ready', 'end']) client.on(event, () => redis.recovered(source))
+    opened.push(client)
+    return client
+  }
+  const shared = redisUrl === undefined ? undefined : open(createFailFastRedis)
+  const connection = (create: typeof createPatientRedis): QueueConnection =>
+    redisUrl === undefined
+      ? { kind: 'postgres', url: config.databaseListenUrl, prefix: namespace }
+      : { kind: 'redis', redis: open(create), prefix: `{${namespace}}` }
+  const openProducerConnection = () => connection(createProducerRedis)
+  const producerConnection = openProducerConnection()
+  const availability = redisAvailability()
+  const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
+  const counter = shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow()
+  /** Redis and the reconciler are missed by all processes alike, and the service goes on without them. */
+  const checks: Readonly<Record<string, ReadyCheck>> = {
+    postgres: { vital: true, trouble: () => faults.trouble() ?? databaseTrouble(db) },
+    /** Not vital: they may be of one kind only, such as submits. */
+    statements: { vital: false, trouble: () => faults.refused() },
+    migrations: { vital: true, trouble: () => migrationTrouble(db) },
+    ...(shared && { redis: { vital: false, trouble: redisTrouble(shared, namespace) } }),
+    reconciler: { vital: false, trouble: () => repairTrouble(db) },
+  }
+  try {
+    await Promise.all([
+      requireUsableDatabase(db).then(() => requireFittingPooler(db, config.databaseListenUrl)),
+      ...opened.map((client) => whenReady(client)),
+    ])
+  } catch (error) {
+    faults.stop()
+    for (const client of opened) client.disconnect()
+    await db.pool.end()
+    throw error
+  }
+  // Its connections are set up in a way that a pooler must not pass on to others.
+  const queue = generationQueue(producerConnection, complain('queue error'), tracing?.telemetry)
+
+  return {
+    db,
+    queue,
+    lock,
+    progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),
+    previews: shared ? redisPreviewBoard(shared, namespace, availability) : postgresPreviewBoard(db),
+    counter: metrics?.limits(counter) ?? counter,
+    /** Of what every process needs. */
+    checks,
+    /** For BullMQ's producing end. */
+    openProducerConnection,
+    /** For BullMQ's consuming end: a connection of its own. */
+    openWorkerConnection: () => connection(createPatientRedis),
+    complain,
+    /** What to do when notices of Postgres are lost. */
+    missesNotices: (sentence: string) => (err: Error) => {
+      onPostgresError(err)
+      log.warn({ err }, sentence)
+    },
+    startReconciler: (images: ImageStore) => {
+      const ports: ReconcilerPorts = {
+        images,
+        rows: reconcileStore(db, {
+          refundFailed: config.refundFailed,
+          onStuck: (err, generationId) => log.error({ err, generationId }, 'generation cannot be ended'),
+        }),
+        queue,
+        lock,
+        wipeMark: shared ? redisWipeMark(shared, namespace) : noWipeMark,
+        duty: dutyLease(db, 'reconciler', processId),
+        log: {
+          info: (facts, text) => log.info(facts, text),
+          warn: (facts: { err?: unknown }, text) => (isAnyAway() && isOutage(facts.err)) || log.warn(facts, text),
+          error: (facts, text) => log.error(facts, text),
+        },
+      }
+      return startReconciler(metrics?.repairs(ports) ?? ports)
+    },
+    /** Makes sure that images which were taken down are gone, from the CDN too. */
+    startTakedowns: (images: ImageStore) =>
+      startTakedowns({
+        takedowns: takedownStore(db),
+        images,
+        purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
+        // Whoever restores an older database has to remove it again.
+        onRemoved: (slug) => log.info({ slug }, 'image removed'),
+        onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
+      }),
+    /** Counts what must never happen, once in a while in one of all processes. */
+    startAudit: () =>
+      startPeriodicAudit(
+        {
+          turn: auditTurn(db.pool, processId),
+          audit: (signal) => auditService(config, { namespace, sample: AUDITED_IMAGES, signal }),
+          results: auditResults(db.pool),
+          log,
+        },
+        auditTimes,
+      ),
+    async close() {
+      faults.stop()
+      await queue.close()
+      for (const client of opened) client.disconnect()
+      await db.pool.end().catch(() => undefined)
+    },
+  }
+}
+
+/** Audits the service that `config` describes, over connections that serve nothing else. */
+export async function auditService(
+  config: Config,
+  options: Pick<AuditOptions, 'sample' | 'signal' | 'pause'> & { readonly namespace?: string },
+): Promise<Check[]> {
+  const { databaseUrl, redisUrl, refundFailed } = config
+  const { namespace = NAMESPACE, ...looks } = options
+  const client = redisUrl === undefined ? undefined : createFailFastRedis(redisUrl, () => undefined)
+  try {
+    if (client) await whenReady(client)
+    if (client && client.status !== 'ready') throw redisUnreachable()
+    const redis = client && { client, namespace, locks: redisActiveGenerationLock(client, namespace) }
+    return await audit({ databaseUrl, redis, refundFailed, images: imageStore(config), ...looks })
+  } finally {
+    client?.disconnect()
+  }
+}
+
+/** Names this process in leases and claims. */
+export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
+
+/** During an outage every client complains several times a second; one line in five seconds is enough. */
+const quietly = (tell: (error: unknown) => void) => occasionally<unknown>((_times, error) => tell(error))

@@ -1,0 +1,217 @@
+import { setTimeout as after } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { serviceUnavailable } from '../core/errors.js'
+import type { CancelStore } from '../core/generations/cancel.js'
+import { timeLeft } from '../core/generations/follow/eta.js'
+import { createFollowing } from '../core/generations/follow/follow.js'
+import type { ImageFiles } from '../core/images/ports.js'
+import { occasionally } from '../core/log.js'
+import { release } from '../core/release.js'
+import { accountStore } from '../db/accounts/accounts.js'
+import { ledgerStore } from '../db/accounts/ledger.js'
+import { modelStore } from '../db/catalog/models.js'
+import { backendAbilities } from '../db/generations/backends.js'
+import { cancelStore } from '../db/generations/end.js'
+import { durationEstimates } from '../db/generations/estimates.js'
+import { historyStore } from '../db/generations/history.js'
+import { generationWatch, pollStore } from '../db/generations/poll.js'
+import { queuePositions } from '../db/generations/queue-positions.js'
+import { submissionStore } from '../db/generations/submit/charged.js'
+import { idempotencyStore } from '../db/generations/submit/idempotency.js'
+import { refusedPromptNotes } from '../db/generations/submit/refused-prompts.js'
+import { unansweredStore } from '../db/generations/submit/unanswered.js'
+import { imageRemovals, publishedImages } from '../db/images/image-records.js'
+import { uploadRights } from '../db/images/upload-rights.js'
+import { serviceState } from '../db/operator/service-state.js'
+import type { AdmissionLimits } from '../http/server/admission.js'
+import { buildApp } from '../http/server/app.js'
+import { connectionLimits, openFileLimit } from '../http/server/connection-limits.js'
+import type { StreamTimes } from '../http/shared/server-sent-events.js'
+import type { AnyImageStore } from '../images/any-image-store.js'
+import { openImageStore } from '../images/open-image-store.js'
+import { withInfotext } from '../images/png-text.js'
+import { s3Bucket } from '../images/s3-bucket.js'
+import { forViewing } from '../images/scale-for-model.js'
+import { agentDoor } from '../mcp/mcp-endpoint.js'
+import { createModerator } from '../moderation/create-moderator.js'
+import type { ResolveHost } from '../outbound/webhook-sender.js'
+import type { Config } from './config.js'
+import { openFoundation, type ProcessOptions } from './foundation.js'
+import { openHealthPort } from './health-port.js'
+import { readiness } from './readiness.js'
+import { startWebhooks } from './start-webhooks.js'
+import { startWebsite } from './start-website.js'
+
+const MAX_CONNECTIONS = 20
+const CREATE_IMAGE_TIMEOUT_SECONDS = 120
+/** How long clients that wait for Create Image are still served after SIGTERM; the notice is part of this time. */
+const WAITERS_MS = 25_000
+
+/** The one line of a generation that was canceled here; other ends are in the log of who ended them. */
+const told = ({ cancel }: CancelStore, log: Logger): CancelStore => ({
+  async cancel(...given) {
+    const ended = await cancel(...given)
+    if (ended) log.info({ generationId: ended.id, requestId: ended.requestId }, 'generation canceled')
+    return ended
+  },
+})
+
+/** A store that is away is no defect: whoever asks may come again. */
+const readingFrom =
+  ({ read }: AnyImageStore): ImageFiles['read'] =>
+  (slug) =>
+    read(slug).catch((cause) => {
+      throw serviceUnavailable(5, cause)
+    })
+
+export interface ServerOptions extends ProcessOptions {
+  readonly createImageTimeoutSeconds?: number
+  readonly waitersMs?: number
+  /** How long /ready answers 503 before the port closes; everything else is served meanwhile. */
+  readonly noticeMs?: number
+  /** What the notice waits for instead, in tests. */
+  readonly notice?: Promise<unknown>
+  readonly slots?: AdmissionLimits
+  readonly maxWaiting?: number
+  readonly streamTimes?: StreamTimes
+  /** Replaces the DNS for the hosts of webhooks. */
+  readonly resolveHost?: ResolveHost
+}
+
+/** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
+export async function startServer(config: Config, log: Logger, options: ServerOptions = {}) {
+  const moderator = createModerator({ ...config.moderation, logger: log })
+  const images = await openImageStore(config, log)
+  const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
+  const { db, lock, queue, progress, previews, counter } = foundation
+  const missed = foundation.missesNotices('waiting for generations is disturbed')
+  const watch = generationWatch(db, config.databaseListenUrl, missed)
+  const positions = queuePositions(db)
+  const draining = new AbortController()
+  const leaving = new AbortController()
+  const webhooks = startWebhooks(config, log, foundation, images, options)
+  const estimates = durationEstimates(db)
+  const plainPorts = {
+    webhooks: webhooks.ports,
+    models: modelStore(db, config.defaultModelVersionId),
+    abilities: backendAbilities(db),
+    moderator,
+    refusedPrompts: refusedPromptNotes(
+      db,
+      occasionally((_times, err: unknown) => log.warn({ err }, 'refused prompts are not recorded')),
+    ),
+    checks: counter,
+    lock,
+    submissions: submissionStore(db),
+    idempotency: idempotencyStore(db),
+    unanswered: unansweredStore(db),
+    queue,
+    polls: pollStore(db),
+    positions,
+    progress,
+    estimates,
+    timeLeft: timeLeft({ positions, progress, estimates }),
+    following: createFollowing({ watch, positions, progress, previews }),
+    cancels: told(cancelStore(db), log),
+    watch,
+    images,
+    files: { read: readingFrom(images), withInfotext },
+    history: historyStore(db),
+    ledger: ledgerStore(db),
+    removals: imageRemovals(db),
+    generationDeadlineSeconds: config.generationDeadlineSeconds,
+  }
+  const { tracing, metrics } = options
+  const countedPorts = metrics?.submits(plainPorts) ?? plainPorts
+  const ports = tracing?.submits(countedPorts) ?? countedPorts
+  const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
+  const limit = { counter, ...config.rateLimit }
+  const silent = 'The moderation endpoint does not answer, so NSFW models are refused: check MODERATION_URL.'
+  const moderation = { vital: false, trouble: () => (moderator.isSilent() ? silent : undefined) }
+  const imageChecks = { vital: false, trouble: images.trouble }
+  const ready = readiness({ ...foundation.checks, moderation, images: imageChecks }, () => draining.signal.aborted)
+  const published = publishedImages(db)
+  const site = startWebsite(config, log, foundation, { ports, published, leaving: leaving.signal })
+  const app = await buildApp({
+    log,
+    observe: (app) => {
+      tracing?.requests(app)
+      metrics?.requests(app)
+    },
+    trustedProxies: config.trustedProxies,
+    baseUrl: config.baseUrl,
+    apiBaseUrl: config.apiBaseUrl,
+    openFile: images.open,
+    uploads:
+      config.uploads && config.storage.kind === 's3'
+        ? {
+            secret: config.uploads.secret,
+            rights: uploadRights(db),
+            published,
+            bucket: s3Bucket(config.storage),
+            images,
+          }
+        : undefined,
+    personal: { ports, authentication, limit, leaving: leaving.signal, streamTimes: options.streamTimes },
+    createImage: {
+      ports,
+      authentication,
+      limit,
+      timeoutSeconds: options.createImageTimeoutSeconds ?? CREATE_IMAGE_TIMEOUT_SECONDS,
+      leaving: leaving.signal,
+      maxWaiting: options.maxWaiting,
+    },
+    publishedImages: published,
+    website: site.website,
+    agents: agentDoor({
+      ports: { ...ports, forViewing },
+      authentication,
+      limit,
+      baseUrl: config.baseUrl,
+      allowedOrigins: config.mcpAllowedOrigins,
+      leaving: leaving.signal,
+    }),
+    ready: async () => (await ready()).ready,
+    moderationIsSilent: moderator.isSilent,
+    release: release(config.commit),
+    draining: { begun: draining.signal, leaving: leaving.signal },
+    slots: options.slots,
+    connections: connectionLimits(openFileLimit(), log),
+  })
+  const stopChecks = images.untilUsable()
+  const reconciler = foundation.startReconciler(images)
+  const takedowns = foundation.startTakedowns(images)
+  const audit = foundation.startAudit()
+  let closeHealthPort: (() => Promise<void>) | undefined
+  const stop = async () => {
+    draining.abort()
+    const auditEnded = audit.stop()
+    const waitersEnd = setTimeout(() => leaving.abort(), options.waitersMs ?? WAITERS_MS)
+    // No client uses this server if its port was taken.
+    if (app.server.listening) await (options.notice ?? (options.noticeMs && after(options.noticeMs)))
+    // Later webhooks are sent by other servers, or by this one after its restart.
+    await Promise.all([app.close(), webhooks.stop()])
+    await site.stop()
+    clearTimeout(waitersEnd)
+    takedowns.stop()
+    stopChecks()
+    await Promise.all([reconciler.stop(), auditEnded])
+    await watch.close()
+    await foundation.close()
+    await closeHealthPort?.()
+  }
+  try {
+    const url = await app.listen({ host: config.host, port: config.port })
+    metrics?.watch({
+      troubles: async () => (await ready()).troubles,
+      state: () => serviceState(db),
+      pool: db.pool,
+    })
+    closeHealthPort = await openHealthPort(config, log, ready, metrics)
+    log.info({ url, mode: config.redisUrl ? 'redis' : 'one machine' }, 'server listening')
+    return { stop, url }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}

@@ -1,0 +1,99 @@
+import { setTimeout as after } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { accountMails, keepMails } from '../core/accounts/account-mails.js'
+import type { PublishedImages } from '../core/images/published-image.js'
+import type { Recorded } from '../core/operator/operator-actions.js'
+import { identityStore } from '../db/accounts/identities.js'
+import { ownKeyStore } from '../db/accounts/own-keys.js'
+import { credentialStore, sessionStore } from '../db/accounts/sessions.js'
+import { spendingStore } from '../db/accounts/spending.js'
+import { unsentMailStore } from '../db/accounts/unsent-mails.js'
+import { auditResults } from '../db/audit/periodic-audit.js'
+import type { Database } from '../db/client.js'
+import { cancelStore } from '../db/generations/end.js'
+import { imageRemovals } from '../db/images/image-records.js'
+import { administration } from '../db/operator/administration.js'
+import { operatorModelStore } from '../db/operator/catalog.js'
+import { operatorActionStore } from '../db/operator/operator-actions.js'
+import { oversight } from '../db/operator/overview.js'
+import { pauseStore } from '../db/operator/pauses.js'
+import { recorded } from '../db/operator/recorded.js'
+import { refusedPromptLog } from '../db/operator/refused-prompts.js'
+import { removedImageList } from '../db/operator/removed-images.js'
+import type { PersonalApiPorts } from '../http/shared/ports.js'
+import { identityProvider } from '../outbound/identity-provider.js'
+import { smtpMail } from '../outbound/smtp-mail.js'
+import { website } from '../web/server/website.js'
+import type { OperatorStores } from '../web/shared/ports.js'
+import type { Config } from './config.js'
+import type { Foundation } from './foundation.js'
+
+/** How long mails may take when the server leaves; what takes longer is lost, and asked for again. */
+const MAILS_MS = 5000
+const FORGET_EVERY_MS = 3_600_000
+
+interface Shared {
+  /** The Personal Access API's. */
+  readonly ports: PersonalApiPorts
+  readonly published: PublishedImages
+  readonly leaving: AbortSignal
+}
+
+/** Wires the website of one server, and the mails that signing in takes. */
+export function startWebsite(config: Config, log: Logger, foundation: Foundation, shared: Shared) {
+  const { db, counter } = foundation
+  const { stop, provider, ports } = startSigningIn(config, log, foundation)
+  const all = {
+    ...shared.ports,
+    ...ports,
+    publishedImages: shared.published,
+    operatorActions: operatorActionStore(db),
+    recorded: recordedIn(db),
+    oversight: oversight(db),
+    pauses: pauseStore(db),
+    catalog: operatorModelStore(db),
+    administration: administration(db),
+    refusedPromptLog: refusedPromptLog(db),
+    removedImages: removedImageList(db),
+    auditResults: auditResults(db.pool),
+    ownKeys: ownKeyStore(db),
+    spending: spendingStore(db),
+    guesses: counter,
+  }
+  return { website: website({ ...config, ports: all, provider, leaving: shared.leaving }), stop }
+}
+
+const operatorStores = (db: Database): OperatorStores => ({
+  administration: administration(db),
+  sessions: sessionStore(db),
+  cancels: cancelStore(db),
+  removals: imageRemovals(db),
+  refusedPromptLog: refusedPromptLog(db),
+})
+
+const recordedIn =
+  (db: Database): Recorded<OperatorStores> =>
+  (work, actOf) =>
+    recorded(db, (on) => work(operatorStores(on)), actOf)
+
+/** Wires how people sign in to the website, and the mails that this takes. */
+function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, counter }: Foundation) {
+  const credentials = credentialStore(db)
+  const unsentMails = unsentMailStore(db)
+  if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
+  const send = mail.smtpUrl === undefined ? keepMails(unsentMails, log) : smtpMail(mail.smtpUrl, mail.from)
+  const mails = accountMails({ credentials, send, counter, log }, baseUrl)
+  const forget = () =>
+    credentials.forgetExpired().catch((err) => log.warn({ err }, 'expired links are forgotten an hour later'))
+  const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()
+  void forget()
+  const redirectUri = `${baseUrl}/sign-in/oidc/callback`
+  return {
+    ports: { credentials, unsentMails, mails, sessions: sessionStore(db), identities: identityStore(db) },
+    provider: oidc && { ...identityProvider({ ...oidc, redirectUri }), secret: oidc.clientSecret },
+    async stop() {
+      clearInterval(forgetting)
+      await Promise.race([mails.settled(), after(MAILS_MS, undefined, { ref: false })])
+    },
+  }
+}

@@ -1,0 +1,161 @@
+import type { Logger } from 'pino'
+import { backendLoop } from '../core/generations/run/backend-loop.js'
+import { RUN_TIMES } from '../core/generations/run/times.js'
+import { occasionally } from '../core/log.js'
+import { modelStore } from '../db/catalog/models.js'
+import { backendRegistry } from '../db/generations/backends.js'
+import { generationEnds } from '../db/generations/poll.js'
+import { runStore } from '../db/generations/run.js'
+import { refusedPromptNotes } from '../db/generations/submit/refused-prompts.js'
+import { workerCall } from '../db/notifications.js'
+import { finishImage, smallPreviews } from '../images/finish-image.js'
+import { openImageStore } from '../images/open-image-store.js'
+import { forViewing } from '../images/scale-for-model.js'
+import { imageStoreViaServer } from '../images/upload-via-server.js'
+import { watchedImageStore } from '../images/watched-image-store.js'
+import { createBackend } from '../inference/create-backend.js'
+import { createImageModerator } from '../moderation/image-moderator.js'
+import { startGenerationWorker } from '../queue/generation-jobs.js'
+import type { JobWorkerOptions } from '../queue/job-worker.js'
+import type { Config } from './config.js'
+import { openFoundation, type ProcessOptions, processId } from './foundation.js'
+import { openHealthPort } from './health-port.js'
+import { readiness } from './readiness.js'
+import type { Running } from './run-process.js'
+
+/** How long running generations may take after SIGTERM; then they are put back in their places. */
+const DRAIN_MS = 25_000
+const CLOSE_MS = 3000
+/** Each backend announces itself in Postgres every 5 s: a worker that could not for so long is not ready. */
+const SILENT_MS = 15_000
+
+const TIMES = {
+  ...RUN_TIMES,
+  /** An idle backend polls for work this often even when nothing wakes it. */
+  pollMs: 2000,
+}
+
+export interface WorkerOptions extends ProcessOptions {
+  readonly drainMs?: number
+  readonly jobTimes?: JobWorkerOptions['times']
+  /** Others are for tests. */
+  readonly times?: Partial<Readonly<typeof TIMES>>
+}
+
+/** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
+export async function startWorker(config: Config, log: Logger, options: WorkerOptions = {}): Promise<Running> {
+  const { uploads, cdnBaseUrl } = config
+  const images = uploads
+    ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl }), log)
+    : await openImageStore(config, log)
+  const { tracing, metrics } = options
+  const wanted = async () => (await models.listEnabled()).map(({ filename }) => filename)
+  const backends = config.inferenceUrls
+    .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log, wanted }))
+    .map((backend) => metrics?.backend(backend) ?? backend)
+    .map((backend) => tracing?.backend(backend) ?? backend)
+  const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
+  const { db, queue, lock, progress, previews } = foundation
+  const models = modelStore(db)
+  const isNsfw = async (id: number) => (await models.find(id))?.nsfw ?? false
+  const imageModerator =
+    config.imageModeration && createImageModerator({ ...config.imageModeration, logger: log, isNsfw, forViewing })
+  const ends = generationEnds(config.databaseListenUrl, foundation.missesNotices('cancellations are noticed late'))
+  const registry = backendRegistry(db)
+  let announcedAt = Number.NEGATIVE_INFINITY
+  const ports = {
+    runs: runStore(db, config),
+    ends,
+    backends: {
+      ...registry,
+      announce: async (...given: Parameters<typeof registry.announce>) => {
+        await registry.announce(...given)
+        announcedAt = performance.now()
+      },
+    },
+    lock,
+    queue,
+    images,
+    progress,
+    // A preview would show what the check of the finished image refuses.
+    previews: imageModerator ? { ...previews, set: async () => undefined } : smallPreviews(previews),
+    finishImage,
+    checkImage: imageModerator?.check,
+    refundRefused: config.imageModeration?.refunds,
+    refusedPrompts: refusedPromptNotes(
+      db,
+      occasionally((_times, err: unknown) => log.warn({ err }, 'refused images are not recorded')),
+    ),
+    log,
+  }
+  const times = { ...TIMES, ...options.times }
+  const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000, times }
+  // In this order: a trace replaces what is around an attempt, and the metrics add to it.
+  const tracedPorts = tracing?.runs(ports, processId) ?? ports
+  const countedPorts = metrics?.runs(tracedPorts, config) ?? tracedPorts
+  const loops = backends.map((backend) => backendLoop(countedPorts, backend, loopOptions))
+  const pollForWork = () => {
+    for (const loop of loops) void loop.serve()
+  }
+  const missed = foundation.missesNotices('calls of other workers are lost')
+  const call = workerCall(db, config.databaseListenUrl, pollForWork, missed)
+  // A job only wakes: the idle backends try to claim in turn. If none can, another worker may.
+  const serve = async () => {
+    for (const loop of loops) if (await loop.serve()) return
+    await call.callOthers()
+  }
+  let leaving = false
+  const isSilent = () => performance.now() - announcedAt > SILENT_MS
+  const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
+  const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
+  const unchecked = 'The moderation endpoint for images does not answer: check IMAGE_MODERATION_URL.'
+  const imageCheck = { vital: false, trouble: () => (imageModerator?.isSilent() ? unchecked : undefined) }
+  const stored = { vital: false, trouble: images.trouble }
+  const ready = readiness(
+    {
+      ...foundation.checks,
+      backends: announced,
+      images: stored,
+      ...(imageModerator && { imageModeration: imageCheck }),
+    },
+    () => leaving,
+  )
+  metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
+  // Before it takes any work: where the port is taken, the process ends here.
+  const closeHealthPort = await openHealthPort(config, log, ready, metrics)
+  await Promise.all(loops.map((loop) => loop.start()))
+  const jobs = startGenerationWorker({
+    connection: foundation.openWorkerConnection(),
+    concurrency: loops.length,
+    onJob: serve,
+    onError: foundation.complain('queue error'),
+    telemetry: tracing?.telemetry,
+    times: options.jobTimes,
+  })
+  const poll = setInterval(pollForWork, times.pollMs)
+  const reconciler = foundation.startReconciler(images)
+  // Without a key no image can be looked at: the servers do it.
+  const audit = uploads ? undefined : foundation.startAudit()
+  if (config.inferenceUrls.includes('preview:')) {
+    log.warn({ worker: processId }, 'preview: draws stand-in images, no model runs; set INFERENCE_URL to a GPU server')
+  }
+  log.info({ worker: processId, backends: backends.map(({ name }) => name) }, 'worker started')
+
+  return {
+    async stop(crashed = false) {
+      leaving = true
+      clearInterval(poll)
+      const auditEnded = audit?.stop()
+      const drained = Promise.all(loops.map((loop) => loop.drain()))
+      const late = new Promise<void>((resolve) => setTimeout(resolve, options.drainMs ?? DRAIN_MS).unref())
+      await Promise.race([drained, late])
+      await Promise.all(loops.map((loop) => loop.close(crashed)))
+      await jobs.close(CLOSE_MS)
+      await call.close()
+      await ends.close()
+      await Promise.all([reconciler.stop(), auditEnded])
+      await foundation.close()
+      await closeHealthPort()
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { SignedIn } from '../../../core/accounts/session.js'
+import type { OperatorAction } from '../../../core/operator/operator-actions.js'
+import type { Page } from '../../../lib/page.js'
+import { Moment } from '../../parts/moment.js'
+import { Pager } from '../../parts/pager.js'
+import { OperatorLayout } from '../parts/operator-layout.js'
+import { Table } from '../parts/operator-parts.js'
+
+interface LogPageProps {
+  readonly page: Page<OperatorAction>
+  readonly isFirst: boolean
+  readonly signedIn: SignedIn
+}
+
+export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPageProps) => (
+  <OperatorLayout title="Log" signedIn={signedIn} path="/operator/log">
+    <Table
+      name="What operators did"
+      columns={[['When'], ['Who'], ['What'], ['Why']]}
+      empty={isFirst ? 'Nothing yet: every act of an operator appears here.' : 'This is the end of the log.'}
+    >
+      {items.map(({ at, actor, action, target, reason }) => (
+        <tr>
+          <td class="nowrap">
+            <Moment at={at} />
+          </td>
+          <td>
+            <bdi>{actor}</bdi>
+          </td>
+          <td class="what">
+            {action}
+            {target && (
+              <div>
+                <bdi class="mono">{target}</bdi>
+              </div>
+            )}
+          </td>
+          <td class="what">{reason ? <bdi>{reason}</bdi> : <span class="quiet">–</span>}</td>
+        </tr>
+      ))}
+    </Table>
+    <Pager first={isFirst ? undefined : '/operator/log'} next={next && `/operator/log?before=${next[0]}`} />
+  </OperatorLayout>
+)

@@ -1,0 +1,43 @@
+import type { UnsentMail } from '../../../core/accounts/account-mails.js'
+import { LINK_MINUTES, type SignedIn } from '../../../core/accounts/session.js'
+import { Moment } from '../../parts/moment.js'
+import { OperatorLayout } from '../parts/operator-layout.js'
+
+/** The mails that nobody sent, for the operator to pass on. */
+export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn: SignedIn }) => (
+  <OperatorLayout title="Mails to pass on" signedIn={signedIn} path="/operator/mails">
+    <p class="quiet">
+      These mails were not sent, because <code>SMTP_URL</code> is not set. Send them yourself to whom they are for: a
+      link signs whoever opens it in to that account. They go after a day, but their links end in {LINK_MINUTES}{' '}
+      minutes: <code>easel user sign-in-link NAME --valid 12h</code> makes one that lasts.
+    </p>
+    {mails.length === 0 ? (
+      <section class="card empty">
+        <p>Nobody has asked for a link in the last day.</p>
+      </section>
+    ) : (
+      mails.map(({ to, subject, text, createdAt }, n) => (
+        <article class="card stack" aria-labelledby={`mail-${n}`}>
+          <div class="row apart">
+            <h2 id={`mail-${n}`}>
+              <bdi>{to}</bdi>
+            </h2>
+            <span class="quiet small">
+              <Moment at={createdAt} />
+              {createdAt.getTime() + LINK_MINUTES * 60_000 <= Date.now() && <span class="badge bad">link ended</span>}
+            </span>
+          </div>
+          <p>{subject}</p>
+          <pre id={`text-${n}`} class="letter">
+            {text}
+          </pre>
+          <div class="row">
+            <button class="small" type="button" data-copy={`#text-${n}`}>
+              Copy
+            </button>
+          </div>
+        </article>
+      ))
+    )}
+  </OperatorLayout>
+)

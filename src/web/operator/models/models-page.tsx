@@ -1,0 +1,112 @@
+import type { SignedIn } from '../../../core/accounts/session.js'
+import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { MAX_PRICE } from '../../../core/operator/catalog.js'
+import type { BackendState } from '../../../core/operator/overview.js'
+import { number } from '../../parts/numbers.js'
+import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
+import { Table } from '../parts/operator-parts.js'
+
+interface ModelsPageProps {
+  readonly models: readonly ModelVersion[]
+  readonly backends: readonly BackendState[]
+  readonly signedIn: SignedIn
+}
+
+export const ModelsPage = ({ models, backends, signedIn }: ModelsPageProps) => (
+  <OperatorLayout title="Models" signedIn={signedIn} path="/operator/models">
+    <Table
+      name="Model versions"
+      columns={[['Model'], ['File'], ['Offered'], ['Credits per image', 'number'], ['Served by'], ['Change', 'act']]}
+      empty="There are no model versions: import some with “easel models import FILE.json”."
+    >
+      {models.map((model) => (
+        <tr>
+          <td>
+            <bdi>{model.modelName}</bdi> <bdi class="quiet">{model.name}</bdi>
+            <div class="row small quiet">
+              ID {model.id}
+              {model.nsfw && <span class="badge">NSFW</span>}
+              {model.createImageModel && <span class="badge">{model.createImageModel}</span>}
+            </div>
+          </td>
+          <td>
+            <bdi class="mono">{model.filename}</bdi>
+          </td>
+          <td>
+            <span class={`badge ${model.enabled ? 'good' : 'bad'}`}>{model.enabled ? 'on' : 'off'}</span>
+          </td>
+          <td class="number">{number(model.creditsPerImage)}</td>
+          <td>
+            <ServedBy backends={backends.filter((it) => serves(it, model))} />
+          </td>
+          <td class="number">
+            <a class="button small" href={`/operator/models/${model.id}`}>
+              Change<span class="hidden-visually"> version {model.id}</span>
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  </OperatorLayout>
+)
+
+const serves = ({ up, models }: BackendState, { filename }: ModelVersion) =>
+  up && (models === null || models.includes(filename))
+
+const ServedBy = ({ backends }: { backends: readonly BackendState[] }) =>
+  backends.length === 0 ? (
+    <span class="bad">no live backend</span>
+  ) : (
+    <ul class="plain-list">
+      {backends.map(({ name }) => (
+        <li>
+          <bdi class="mono">{name}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
+
+/** Turns a version on or off and sets its price. */
+export const ModelPage = ({ model, signedIn }: { model: ModelVersion; signedIn: SignedIn }) => (
+  <OperatorLayout title={`${model.modelName} ${model.name}`} signedIn={signedIn} path="/operator/models">
+    <form class="card stack" method="post" action={`/operator/models/${model.id}`}>
+      <p class="quiet">
+        <bdi class="mono">{model.filename}</bdi>
+      </p>
+      <fieldset class="stack">
+        <legend>Offered</legend>
+        <div class="row">
+          <Choice value="yes" name="On" checked={model.enabled} />
+          <Choice value="no" name="Off: what is queued still runs" checked={!model.enabled} />
+        </div>
+      </fieldset>
+      <div class="field">
+        <label for="price">Credits per image</label>
+        <input
+          id="price"
+          name="price"
+          type="number"
+          min={0}
+          max={MAX_PRICE}
+          step={1}
+          value={model.creditsPerImage}
+          required
+        />
+      </div>
+      <ReasonField id="reason" />
+      <div class="row">
+        <button class="primary" type="submit">
+          Save
+        </button>
+        <a href="/operator/models">Back to all models</a>
+      </div>
+    </form>
+  </OperatorLayout>
+)
+
+const Choice = ({ value, name, checked }: { value: string; name: string; checked: boolean }) => (
+  <span class="row">
+    <input id={`enabled-${value}`} type="radio" name="enabled" value={value} checked={checked} />
+    <label for={`enabled-${value}`}>{name}</label>
+  </span>
+)

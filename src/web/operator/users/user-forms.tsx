@@ -1,0 +1,177 @@
+import type { Subscription } from '../../../core/accounts/account.js'
+import { type AdministeredAccount, LARGE_GRANT } from '../../../core/operator/administration.js'
+import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
+import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
+import { Fact } from '../../parts/fact.js'
+import { Moment } from '../../parts/moment.js'
+import { number } from '../../parts/numbers.js'
+import { Act } from '../parts/act.js'
+import { ReasonField } from '../parts/operator-layout.js'
+
+export interface GrantValues {
+  readonly amount: string
+  readonly reason: string
+  /** Lets the form count once, however often it is sent. */
+  readonly ref: string
+}
+
+export const GrantForm = ({ path, values }: { path: string; values: GrantValues }) => (
+  <form class="card stack" method="post" action={`${path}/credits`} aria-labelledby="grant">
+    <h2 id="grant">Grant credits</h2>
+    <input type="hidden" name="ref" value={values.ref} />
+    <div class="field">
+      <label for="amount">Amount</label>
+      <input
+        id="amount"
+        name="amount"
+        type="number"
+        inputmode="numeric"
+        min={1}
+        max={Number.MAX_SAFE_INTEGER}
+        step={1}
+        value={values.amount}
+        required
+      />
+    </div>
+    <div class="field">
+      <label for="reason">Reason</label>
+      <input
+        id="reason"
+        name="reason"
+        value={values.reason}
+        maxlength={MAX_REASON_LENGTH}
+        required
+        aria-describedby="reason-seen"
+      />
+      <span id="reason-seen" class="quiet small">
+        The user sees it in their credit history.
+      </span>
+    </div>
+    {Number(values.amount) > LARGE_GRANT && (
+      <label class="row">
+        <input name="meant" type="checkbox" value="yes" /> I mean more than {number(LARGE_GRANT)} credits
+      </label>
+    )}
+    <button class="primary" type="submit">
+      Grant credits
+    </button>
+  </form>
+)
+
+const STATUSES = ['active', 'past_due', 'canceled']
+
+export const SubscriptionCard = ({ path, subscription }: { path: string; subscription: Subscription | null }) => {
+  // A subscription that has ended is shown as expired; it becomes active again with a later end.
+  const status = subscription && subscription.status !== 'expired' ? subscription.status : 'active'
+  return (
+    <section class="card stack" aria-labelledby="subscription">
+      <h2 id="subscription">Subscription</h2>
+      <form class="stack" method="post" action={`${path}/subscription`}>
+        <div class="field">
+          <label for="plan">Plan</label>
+          <input id="plan" name="plan" value={subscription?.plan ?? ''} maxlength={100} required autocomplete="off" />
+        </div>
+        <div class="pair">
+          <div class="field">
+            <label for="status">Status</label>
+            <select id="status" name="status">
+              {[...new Set([...STATUSES, status])].map((it) => (
+                <option value={it} selected={it === status}>
+                  {it.replaceAll('_', ' ')}
+                </option>
+              ))}
+            </select>
+          </div>
+          <div class="field">
+            <label for="end-date">Ends</label>
+            <input id="end-date" name="end_date" type="date" value={subscription?.endDate.toISOString().slice(0, 10)} />
+          </div>
+        </div>
+        {!subscription && <p class="quiet small">Without a date it ends in one year.</p>}
+        <ReasonField id="why-subscription" label="Why" />
+        <button type="submit">{subscription ? 'Save subscription' : 'Begin subscription'}</button>
+      </form>
+      {subscription && (
+        <Act
+          id="why-unsubscribe"
+          action={`${path}/subscription/remove`}
+          name="Take away"
+          button="Take the subscription away"
+        />
+      )}
+    </section>
+  )
+}
+
+export const AccountCard = ({
+  path,
+  account,
+  isOwn,
+}: {
+  path: string
+  account: AdministeredAccount
+  isOwn: boolean
+}) => {
+  const { id, username, email, role, deletedAt } = account
+  const other = role === 'operator' ? 'subscriber' : 'operator'
+  const makeOther = other === 'operator' ? 'Make operator' : 'Make subscriber'
+  return (
+    <section class="card stack" aria-labelledby="account">
+      <h2 id="account">Account</h2>
+      <dl class="facts">
+        <Fact name="ID">
+          <code>{id}</code>
+        </Fact>
+        <Fact name="Email">{email ? <bdi>{email}</bdi> : 'None'}</Fact>
+        <Fact name="Role">{role}</Fact>
+        {deletedAt && (
+          <Fact name="Deleted">
+            <Moment at={deletedAt} />
+          </Fact>
+        )}
+      </dl>
+      {deletedAt ? (
+        <p class="quiet small">
+          <code>{`easel user delete ${username} --purge`}</code> also wipes prompts and images.
+        </p>
+      ) : (
+        <Act id="why-email" action={`${path}/email`} name="Change email" button="Change email">
+          <div class="field">
+            <label for="email">Email</label>
+            <input
+              id="email"
+              name="email"
+              type="email"
+              value={email ?? ''}
+              maxlength={MAX_EMAIL_LENGTH}
+              autocomplete="off"
+            />
+          </div>
+        </Act>
+      )}
+      {!deletedAt && !isOwn && (
+        <>
+          <Act id="why-role" action={`${path}/role`} name={makeOther} button={makeOther}>
+            <input type="hidden" name="role" value={other} />
+          </Act>
+          <Act id="why-delete" action={`${path}/delete`} name="Delete account" button="Delete account">
+            <p class="small">
+              Keys and sessions stop working, active generations are canceled and given back. What was made stays.
+            </p>
+            <div class="field">
+              <label for="confirm">Type {username} to confirm</label>
+              <input
+                id="confirm"
+                name="username"
+                required
+                autocomplete="off"
+                autocapitalize="none"
+                spellcheck={false}
+              />
+            </div>
+          </Act>
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,206 @@
+import type { LedgerEntry } from '../../../core/accounts/ledger.js'
+import type { Session, SignedIn } from '../../../core/accounts/session.js'
+import type { ActiveGeneration, AdministeredAccount, AdministeredKey } from '../../../core/operator/administration.js'
+import type { Page } from '../../../lib/page.js'
+import { address } from '../../parts/address.js'
+import { browserName } from '../../parts/browser-name.js'
+import { Moment } from '../../parts/moment.js'
+import { Notices } from '../../parts/notices.js'
+import { counted, number } from '../../parts/numbers.js'
+import { Pager } from '../../parts/pager.js'
+import { Act } from '../parts/act.js'
+import { OperatorLayout } from '../parts/operator-layout.js'
+import { StatusBadge, Table } from '../parts/operator-parts.js'
+import { AccountCard, GrantForm, type GrantValues, SubscriptionCard } from './user-forms.js'
+
+interface UserPageProps {
+  readonly signedIn: SignedIn
+  readonly account: AdministeredAccount
+  readonly entries: Page<LedgerEntry>
+  /** Whether the ledger is shown from its newest entry. */
+  readonly isFirst: boolean
+  readonly keys: readonly AdministeredKey[]
+  readonly keyPrefix: string
+  readonly sessions: readonly Session[]
+  readonly active: readonly ActiveGeneration[]
+  readonly grant: GrantValues
+  readonly done?: string | undefined
+  readonly problem?: string | undefined
+}
+
+/** One user: all about them, and what an operator may do. */
+export const UserPage = ({ signedIn, account, done, problem, ...props }: UserPageProps) => {
+  const { username, role, deletedAt } = account
+  const path = `/operator/users/${encodeURIComponent(username)}`
+  const isOwn = account.id === signedIn.caller.account.id
+  return (
+    <OperatorLayout
+      title={username}
+      signedIn={signedIn}
+      path={path}
+      aside={
+        <div class="row">
+          {isOwn && <span class="badge">you</span>}
+          {role === 'operator' && <span class="badge">operator</span>}
+          {deletedAt && <span class="badge bad">deleted</span>}
+        </div>
+      }
+    >
+      <Notices done={done} problem={problem} />
+      <Tiles account={account} {...props} />
+      <div class="user-columns">
+        <div class="stack">
+          {props.active.length > 0 && <ActiveCard path={path} {...props} />}
+          <LedgerCard path={path} account={account} {...props} />
+          <KeysCard path={path} isDeleted={deletedAt !== null} {...props} />
+          <SessionsCard path={path} {...props} />
+        </div>
+        <div class="stack">
+          {!deletedAt && <GrantForm path={path} values={props.grant} />}
+          {!deletedAt && <SubscriptionCard path={path} subscription={account.subscription} />}
+          <AccountCard path={path} account={account} isOwn={isOwn} />
+        </div>
+      </div>
+    </OperatorLayout>
+  )
+}
+
+type CardProps = Omit<UserPageProps, 'signedIn' | 'account'> & { readonly path: string }
+
+const Tiles = ({ account, keys, sessions }: Pick<UserPageProps, 'account' | 'keys' | 'sessions'>) => {
+  const seen = [...keys.map((it) => it.lastUsedAt), ...sessions.map((it) => it.seenAt)].filter((it) => it !== null)
+  const last = seen.length > 0 ? new Date(Math.max(...seen.map((it) => it.getTime()))) : undefined
+  const { credits, subscription, createdAt } = account
+  return (
+    <dl class="tiles">
+      <div class="card tile">
+        <dt class="quiet small">Credits</dt>
+        <dd>
+          <b>{number(credits)}</b>
+        </dd>
+      </div>
+      <div class="card tile">
+        <dt class="quiet small">Plan</dt>
+        <dd class="row">
+          <b>
+            <bdi>{subscription?.plan ?? 'None'}</bdi>
+          </b>
+          {subscription && <StatusBadge status={subscription.status} />}
+        </dd>
+      </div>
+      <div class="card tile">
+        <dt class="quiet small">Last seen</dt>
+        <dd class="when">{last ? <Moment at={last} /> : 'Never'}</dd>
+      </div>
+      <div class="card tile">
+        <dt class="quiet small">User since</dt>
+        <dd class="when">
+          <Moment at={createdAt} />
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+const ActiveCard = ({ active, path }: CardProps) => (
+  <section class="card stack" aria-labelledby="active">
+    <h2 id="active">Active generation{active.length > 1 && 's'}</h2>
+    {active.map(({ id, status, modelName, batchSize, cost, createdAt }) => (
+      <div class="entry">
+        <div>
+          <a href={`/operator/generations/${id}`}>
+            <code>{id}</code>
+          </a>{' '}
+          <span class="badge">{status}</span>
+          <div class="quiet small">
+            <bdi>{modelName}</bdi>, {counted(batchSize, 'image')}, {counted(cost, 'credit')}, <Moment at={createdAt} />
+          </div>
+        </div>
+        <Act id={`cancel-${id}`} action={`${path}/generations/cancel`} name="Cancel" button="Cancel generation" of={id}>
+          <input type="hidden" name="id" value={id} />
+        </Act>
+      </div>
+    ))}
+  </section>
+)
+
+const LedgerCard = ({ account, entries, isFirst, path }: CardProps & Pick<UserPageProps, 'account'>) => {
+  const id = account.deletedAt ? account.id : ''
+  return (
+    <div id="ledger" class="stack">
+      <Table
+        name="Credit history"
+        columns={[['When'], ['What'], ['Credits', 'number'], ['Balance', 'number']]}
+        empty="No credits ever moved."
+      >
+        {entries.items.map(({ createdAt, kind, delta, balance, generationId, note }) => (
+          <tr>
+            <td class="when">
+              <Moment at={createdAt} />
+            </td>
+            <td class="what">
+              {KINDS[kind]}
+              <div class="quiet small">{generationId ? <code>{generationId}</code> : <bdi>{note}</bdi>}</div>
+            </td>
+            <td class={`number ${delta > 0 ? 'good' : ''}`}>
+              {delta > 0 && '+'}
+              {number(delta)}
+            </td>
+            <td class="number">{number(balance)}</td>
+          </tr>
+        ))}
+      </Table>
+      <Pager
+        first={isFirst ? undefined : `${address(path, { id })}#ledger`}
+        next={entries.next && `${address(path, { id, ledger: entries.next[0] })}#ledger`}
+      />
+    </div>
+  )
+}
+
+const KINDS = { grant: 'Granted', charge: 'Charged', refund: 'Given back' } as const
+
+const KeysCard = ({ keys, keyPrefix, path, isDeleted }: CardProps & { readonly isDeleted: boolean }) => (
+  <section class="card stack" aria-labelledby="keys">
+    <h2 id="keys">Keys</h2>
+    {keys.length === 0 && <p class="quiet">No keys.</p>}
+    {keys.map(({ id, kind, name, hint, createdAt, lastUsedAt, revokedAt }) => (
+      <div class="entry">
+        <div>
+          <bdi>{name || 'Unnamed'}</bdi> <code class="quiet">{`${keyPrefix}_…${hint}`}</code>{' '}
+          {kind === 'developer' && <span class="badge">developer</span>}{' '}
+          {revokedAt && <span class="badge bad">revoked</span>}
+          <div class="quiet small">
+            Created <Moment at={createdAt} />, {lastUsedAt ? 'last used ' : 'never used'}
+            {lastUsedAt && <Moment at={lastUsedAt} />}
+          </div>
+        </div>
+        {!revokedAt && !isDeleted && (
+          <Act id={`revoke-${id}`} action={`${path}/keys/revoke`} name="Revoke" button="Revoke key" of={`…${hint}`}>
+            <input type="hidden" name="id" value={id} />
+          </Act>
+        )}
+      </div>
+    ))}
+  </section>
+)
+
+const SessionsCard = ({ sessions, path }: CardProps) => (
+  <section class="card stack" aria-labelledby="sessions">
+    <h2 id="sessions">Sessions</h2>
+    {sessions.length === 0 && <p class="quiet">Signed in nowhere.</p>}
+    {sessions.map(({ userAgent, createdAt, seenAt }) => (
+      <div class="entry">
+        <div>
+          <span title={userAgent ?? undefined}>{browserName(userAgent)}</span>
+          <div class="quiet small">
+            Since <Moment at={createdAt} />, seen <Moment at={seenAt} />
+          </div>
+        </div>
+      </div>
+    ))}
+    {sessions.length > 0 && (
+      <Act id="end-sessions" action={`${path}/sessions/end`} name="End all sessions" button="Sign out everywhere" />
+    )}
+  </section>
+)

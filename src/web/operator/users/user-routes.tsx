@@ -1,0 +1,102 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { newToken } from '../../../core/accounts/session.js'
+import { AppError } from '../../../core/errors.js'
+import type { AdministeredAccount } from '../../../core/operator/administration.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { address } from '../../parts/address.js'
+import { sendPage } from '../../parts/layout.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+import { byOf, readForm, reason } from '../parts/operator-forms.js'
+import { ACTS, DONE, GONE, type Outcome } from './user-acts.js'
+import { UserPage } from './user-page.js'
+
+const LEDGER_PAGE = 10
+const MOST_ACTIVE = 20
+
+const USERNAME = /^[A-Za-z0-9._@+-]{1,64}$/
+
+const params = z.object({ username: z.string() })
+const query = z.object({
+  /** Of several deleted accounts with the same name. */
+  id: z.guid().optional().catch(undefined),
+  ledger: z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional().catch(undefined),
+  done: z
+    .enum(Object.keys(DONE) as (keyof typeof DONE)[])
+    .optional()
+    .catch(undefined),
+})
+
+/** What the form for credits keeps after a mistake. */
+const grantFields = z.object({ amount: z.string().catch(''), reason: z.string().catch(''), ref: z.string().catch('') })
+
+/** One user: all about them, and what an operator may do. */
+export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
+  const { administration, ledger, sessions, recorded } = ports
+
+  async function find(username: string, id?: string): Promise<AdministeredAccount> {
+    const account = USERNAME.test(username) ? await administration.accounts.find(username, id) : undefined
+    if (!account) throw new AppError('not_found', 'There is no user of this name. Search for them under Users.')
+    return account
+  }
+
+  async function show(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { username, id, before, ...said }: Shown,
+  ): Promise<unknown> {
+    const account = await find(username, id)
+    const after = before === undefined ? undefined : [before]
+    const [entries, keys, opened, active] = await Promise.all([
+      ledger.entries(account.id, { limit: LEDGER_PAGE, after }),
+      administration.keys.list(account.id),
+      sessions.list(account.id),
+      administration.generations.listActive(account.id, MOST_ACTIVE),
+    ])
+    const facts = { account, entries, keys, sessions: opened, active, keyPrefix, isFirst: before === undefined }
+    const grant = said.grant ?? { amount: '', reason: '', ref: newToken() }
+    return sendPage(reply, <UserPage signedIn={sessionOf(request)} {...facts} {...said} grant={grant} />)
+  }
+
+  app.get('/operator/users/:username', { schema: { params, querystring: query } }, async (request, reply) => {
+    const { id, ledger: before, done } = request.query
+    return show(request, reply, { ...request.params, id, before, done: done && DONE[done] })
+  })
+
+  for (const [name, act] of Object.entries(ACTS)) {
+    app.post(`/operator/users/:username/${name}`, { schema: { params } }, async (request, reply) => {
+      const account = await find(request.params.username)
+      const { username } = account
+      const by = sessionOf(request)
+      const { form, problem: unexplained } = readForm(z.object({ reason }), request.body)
+      const refuse = (problem: string) => {
+        const grant = name === 'credits' ? grantFields.parse(request.body ?? {}) : undefined
+        return show(request, reply.code(400), { username, problem, grant })
+      }
+      if (account.deletedAt) return refuse(GONE)
+      if (!form) return refuse(unexplained ?? '')
+      const outcome = await recorded(
+        (stores) => act({ ports, stores, account, by }, request.body),
+        (it: Outcome) =>
+          it.problem === undefined && it.action !== undefined
+            ? { ...byOf(request, form.reason), action: it.action, target: username }
+            : undefined,
+      )
+      if (outcome.problem !== undefined) return refuse(outcome.problem)
+      const { done, after } = outcome
+      await after?.()
+      return reply.redirect(address(`/operator/users/${encodeURIComponent(username)}`, { done }), 303)
+    })
+  }
+}
+
+interface Shown {
+  readonly username: string
+  readonly id?: string | undefined
+  /** The ledger's place. */
+  readonly before?: number | undefined
+  readonly done?: string | undefined
+  readonly problem?: string
+  readonly grant?: z.infer<typeof grantFields> | undefined
+}

@@ -1,0 +1,117 @@
+import type { SignedIn } from '../../../core/accounts/session.js'
+import type { ListedAccount } from '../../../core/operator/administration.js'
+import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
+import { address } from '../../parts/address.js'
+import { Moment } from '../../parts/moment.js'
+import { number } from '../../parts/numbers.js'
+import { Pager } from '../../parts/pager.js'
+import { OperatorLayout } from '../parts/operator-layout.js'
+import { StatusBadge, Table } from '../parts/operator-parts.js'
+
+interface UsersPageProps {
+  readonly signedIn: SignedIn
+  readonly text: string
+  readonly deleted: boolean
+  readonly isFirst: boolean
+  readonly items: readonly ListedAccount[]
+  readonly next: string | undefined
+}
+
+const PATH = '/operator/users'
+
+/** Every account, by name, to be searched. */
+export const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: UsersPageProps) => {
+  const to = (after?: string) => address(PATH, { q: text, deleted: deleted ? 'yes' : '', after })
+  return (
+    <OperatorLayout title="Users" signedIn={signedIn} path={PATH}>
+      <search>
+        <form class="row search" method="get" action={PATH}>
+          <div class="field">
+            <label for="q">Name, email or the end of a key</label>
+            <input
+              id="q"
+              name="q"
+              type="search"
+              value={text}
+              maxlength={MAX_EMAIL_LENGTH}
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          </div>
+          <div class="field">
+            <label for="deleted">Accounts</label>
+            <select id="deleted" name="deleted">
+              <option value="">In use</option>
+              <option value="yes" selected={deleted}>
+                Deleted
+              </option>
+            </select>
+          </div>
+          <button type="submit">Search</button>
+        </form>
+      </search>
+      {items.length === 0 ? (
+        <section class="card empty">
+          <p>{text ? 'Nobody was found.' : deleted ? 'No account was deleted.' : 'There are no users yet.'}</p>
+          {!text && !deleted && <code>easel user create NAME</code>}
+        </section>
+      ) : (
+        <Table
+          name={deleted ? 'Deleted accounts' : 'Accounts'}
+          columns={[
+            ['User'],
+            ['Plan'],
+            ['Credits', 'number'],
+            ['Active generation'],
+            [deleted ? 'Deleted' : 'Last seen'],
+          ]}
+        >
+          {items.map((account) => (
+            <Row account={account} />
+          ))}
+        </Table>
+      )}
+      <Pager first={isFirst ? undefined : to()} next={next && to(next)} />
+    </OperatorLayout>
+  )
+}
+
+const Row = ({ account: it }: { account: ListedAccount }) => (
+  <tr>
+    <td>
+      <div class="row">
+        <a class="user" href={address(`${PATH}/${encodeURIComponent(it.username)}`, { id: it.deletedAt ? it.id : '' })}>
+          {it.username}
+        </a>
+        {it.role === 'operator' && <span class="badge">operator</span>}
+      </div>
+      {it.email && (
+        <div class="quiet small">
+          <bdi>{it.email}</bdi>
+        </div>
+      )}
+    </td>
+    <td>
+      {it.plan === null || it.status === null ? (
+        <span class="quiet">None</span>
+      ) : (
+        <div class="row">
+          <bdi>{it.plan}</bdi>
+          {it.status !== 'active' && <StatusBadge status={it.status} />}
+        </div>
+      )}
+    </td>
+    <td class="number">{number(it.credits)}</td>
+    <td>{it.activeGenerationId ? <code>{it.activeGenerationId}</code> : <span class="quiet">–</span>}</td>
+    <td class="when">
+      {it.deletedAt ? (
+        <Moment at={it.deletedAt} />
+      ) : it.lastSeenAt ? (
+        <Moment at={it.lastSeenAt} />
+      ) : (
+        <span class="quiet">Never</span>
+      )}
+    </td>
+  </tr>
+)

@@ -1,0 +1,50 @@
+import { Layout } from '../../parts/layout.js'
+import { Pictures } from './pictures.js'
+
+const DESCRIPTION = 'Easel generates images from text prompts, in the browser or over HTTP.'
+
+/** What this is, and the first request to make. */
+export const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId: number }) => (
+  <Layout
+    title="Images from words"
+    signedIn={null}
+    path="/"
+    listed
+    class="home"
+    style="home.css"
+    head={
+      <>
+        <meta name="description" content={DESCRIPTION} />
+        <link rel="canonical" href={baseUrl} />
+      </>
+    }
+  >
+    <section class="hero">
+      <div class="words">
+        <h1>Images from words</h1>
+        <p class="lead">Write what you want to see. Watch it being drawn. Keep the link: it is permanent.</p>
+        <p class="actions">
+          <a class="button primary" href="/sign-in">
+            Sign in
+          </a>
+          <a class="button" href="/docs">
+            Read the API reference
+          </a>
+        </p>
+      </div>
+      <Pictures />
+    </section>
+    <section class="card program">
+      <div>
+        <h2>The same, from your own program</h2>
+        <p class="quiet">
+          One request submits a prompt. Poll it, listen to it, or let a webhook tell you: the{' '}
+          <a href="/docs#begin">whole program</a> is in curl, Python and TypeScript.
+        </p>
+      </div>
+      <pre>{`curl ${baseUrl}/api/v1/generate \\
+  -H "Authorization: Bearer $EASEL_KEY" \\
+  --json '{"prompt": "a lighthouse at dusk", "model_version_id": ${modelVersionId}}'`}</pre>
+    </section>
+  </Layout>
+)

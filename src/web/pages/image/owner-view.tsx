@@ -1,0 +1,113 @@
+import type { Neighbours, OwnImage } from '../../../core/generations/history.js'
+import { INFOTEXT_SAMPLERS } from '../../../core/generations/sampler.js'
+import { Fact } from '../../parts/fact.js'
+import { ShortcutHelp } from '../../parts/shortcut-help.js'
+
+/** From here on a prompt is set as text rather than as a heading. */
+const LONG_PROMPT = 160
+
+/** The prompt, which only its owner sees. */
+export const Prompt = ({ image: { prompt, negativePrompt } }: { image: OwnImage }) => {
+  const isLong = prompt.length > LONG_PROMPT
+  return (
+    <>
+      <h1 id="prompt" class={isLong ? 'prompt long' : 'prompt'} dir="auto" tabindex={isLong ? 0 : undefined}>
+        {prompt || 'Untitled'}
+      </h1>
+      {negativePrompt !== '' && (
+        <p class="negative quiet small">
+          Without: <bdi>{negativePrompt}</bdi>
+        </p>
+      )}
+    </>
+  )
+}
+
+export const OwnFacts = ({ image }: { image: OwnImage }) => {
+  const [sampler, schedule] = INFOTEXT_SAMPLERS[image.sampler]
+  return (
+    <>
+      <Fact name="Sampler">{schedule === 'Karras' ? `${sampler} Karras` : sampler}</Fact>
+      <Fact name="Steps">{image.steps}</Fact>
+      <Fact name="Guidance (CFG)">{image.cfgScale}</Fact>
+      <Fact name="Source">{image.madeOn === 'website' ? 'Website' : 'API'}</Fact>
+    </>
+  )
+}
+
+export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => (
+  <>
+    <a class="button primary" href={`/playground?from=${slug}`} data-remix>
+      Remix
+    </a>
+    <a class="button" href={`/playground?from=${slug}&seed=1`}>
+      Same seed
+    </a>
+  </>
+)
+
+export const OwnExtras = ({ image, baseUrl }: { image: OwnImage; baseUrl: string }) => (
+  <>
+    <details>
+      <summary>Make it with the API</summary>
+      <pre id="curl" tabindex={0}>
+        {curlOf(image, baseUrl)}
+      </pre>
+      <button class="small" type="button" data-copy="#curl">
+        Copy curl
+      </button>
+    </details>
+    <form method="post" action={`/image/${image.slug}/delete`}>
+      <button class="plain danger" type="submit" data-confirm="Delete for good?">
+        Delete
+      </button>
+    </form>
+  </>
+)
+
+/** The same image: its own seed, alone. */
+function curlOf(image: OwnImage, baseUrl: string): string {
+  const body = {
+    prompt: image.prompt,
+    ...(image.negativePrompt !== '' && { negative_prompt: image.negativePrompt }),
+    model_version_id: image.modelVersionId,
+    width: image.width,
+    height: image.height,
+    steps: image.steps,
+    cfg_scale: image.cfgScale,
+    sampler: image.sampler,
+    seed: image.seed,
+  }
+  return [
+    `curl ${baseUrl}/api/v1/generate \\`,
+    '  -H "Authorization: Bearer $EASEL_KEY" \\',
+    '  -H "Content-Type: application/json" \\',
+    `  -d '${JSON.stringify(body, null, 2).replaceAll("'", `'\\''`)}'`,
+  ].join('\n')
+}
+
+/** To the images before and after it in the gallery, and back there. */
+export const NeighbourLinks = ({ newer, older }: Neighbours) => (
+  <nav class="neighbours row apart" aria-label="Gallery">
+    <span class="row">
+      {newer && (
+        <a class="button small" rel="prev" href={`/image/${newer}`}>
+          <span aria-hidden="true">←</span> Newer
+        </a>
+      )}
+      {older && (
+        <a class="button small" rel="next" href={`/image/${older}`}>
+          Older <span aria-hidden="true">→</span>
+        </a>
+      )}
+    </span>
+    <ShortcutHelp
+      keys={[
+        [['J', '→'], 'Older image'],
+        [['K', '←'], 'Newer image'],
+        [['D'], 'Download'],
+        [['R'], 'Remix: everything but the seed'],
+      ]}
+    />
+  </nav>
+)

@@ -1,0 +1,208 @@
+import { KEY_NAME_LENGTH, MAX_KEYS, type OwnKey } from '../../../core/accounts/own-keys.js'
+import type { SignedIn } from '../../../core/accounts/session.js'
+import { Cell } from '../../parts/labelled-cell.js'
+import { Layout } from '../../parts/layout.js'
+import { Moment } from '../../parts/moment.js'
+import { Notices } from '../../parts/notices.js'
+import { counted } from '../../parts/numbers.js'
+import { SecretField } from '../../parts/secret-field.js'
+
+export interface KeysView {
+  readonly signedIn: SignedIn
+  readonly keys: readonly OwnKey[]
+  readonly keyPrefix: string
+  readonly baseUrl: string
+  /** The key that was created just now: shown this once. */
+  readonly created?: string | undefined
+  /** What was done. */
+  readonly done?: string | undefined
+  /** Why it was not done, and the name that was typed. */
+  readonly problem?: string | undefined
+  readonly name?: string | undefined
+}
+
+/** The keys of the Personal Access API: create, rename, revoke. */
+export const KeysPage = (view: KeysView) => (
+  <Layout title="Keys" signedIn={view.signedIn} path="/keys" class="column" style="account.css" live>
+    <div class="stack heading">
+      <h1>Personal Access API</h1>
+      <p class="lead">
+        A key lets your own programs generate images with your account and its credits.{' '}
+        <a href="/docs">Read the API reference</a>, or have events sent to you by <a href="/webhooks">webhooks</a>.
+      </p>
+    </div>
+    <Keys {...view} />
+  </Layout>
+)
+
+/** What changes when a key is created, renamed or revoked. */
+export const Keys = (view: KeysView) => {
+  const { keys, signedIn, created, done, problem } = view
+  const active = signedIn.caller.account.subscription?.status === 'active'
+  return (
+    <div id="keys" class="stack">
+      {created && <NewKey value={created} baseUrl={view.baseUrl} />}
+      <Notices done={done} problem={problem} takesFocus />
+      {active ? <CreateForm {...view} /> : <NoSubscription signedIn={signedIn} />}
+      <div class="card">
+        <h2>Your keys</h2>
+        {keys.length === 0 ? (
+          <p class="empty">No keys yet. {active && 'Create the first one above.'}</p>
+        ) : (
+          <KeyTable {...view} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+const NewKey = ({ value, baseUrl }: { value: string; baseUrl: string }) => (
+  <section class="card new-secret" aria-labelledby="new-key">
+    <h2 id="new-key">Copy your key now</h2>
+    <p>It is shown this once: only its fingerprint is stored. Keep it secret, like a password.</p>
+    <SecretField id="key" label="Your new key" value={value} />
+    <p class="small quiet">Try it. This request only reads your account and costs nothing:</p>
+    <div class="code">
+      <pre id="curl">{`curl ${baseUrl}/api/v1/account \\\n  -H "Authorization: Bearer ${value}"`}</pre>
+      <button class="small" type="button" data-copy="#curl">
+        Copy the request
+      </button>
+    </div>
+  </section>
+)
+
+const CreateForm = ({ keys, name = '', problem }: KeysView) => {
+  const held = keys.filter(({ kind }) => kind === 'personal').length
+  return (
+    <form class="card" method="post" action="/keys" {...inPlace('/keys')}>
+      <div class="field">
+        <label for="name">Key name</label>
+        <div class="beside">
+          <input
+            id="name"
+            name="name"
+            value={name}
+            placeholder="laptop scripts"
+            autocomplete="off"
+            aria-describedby="name-hint"
+            autofocus={problem !== undefined && name !== ''}
+            required
+          />
+          <button class="primary" type="submit">
+            Create key
+          </button>
+        </div>
+        <p id="name-hint" class="small quiet">
+          What it is for, in up to {KEY_NAME_LENGTH} characters. You have {held} of {MAX_KEYS} keys.
+        </p>
+      </div>
+    </form>
+  )
+}
+
+const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
+  const { subscription } = signedIn.caller.account
+  return (
+    <section class="card stack" aria-labelledby="no-subscription">
+      <h2 id="no-subscription">Keys need an active subscription</h2>
+      <p>
+        {subscription ? (
+          <>
+            Your plan <bdi>{subscription.plan}</bdi> is {subscription.status}
+            {subscription.status === 'expired' && (
+              <>
+                {' '}
+                since <Moment at={subscription.endDate} only="date" />
+              </>
+            )}
+            .
+          </>
+        ) : (
+          'Your account has no subscription.'
+        )}{' '}
+        New keys can be created once it is active. Until then your keys can read, but not generate.
+      </p>
+      <p>
+        <a href="/account">See your account</a>
+      </p>
+    </section>
+  )
+}
+
+const KeyTable = ({ keys, keyPrefix }: KeysView) => (
+  <section class="scroll" tabindex={0} aria-label="Your keys">
+    <table class="stacking">
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Created</th>
+          <th>Last used</th>
+          <th class="number">Spent in 30 days</th>
+          <th>
+            <span class="hidden-visually">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <KeyRow key={key.id} of={key} prefix={keyPrefix} />
+        ))}
+      </tbody>
+    </table>
+  </section>
+)
+
+const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
+  const path = `/keys/${key.id}`
+  const personal = key.kind === 'personal'
+  return (
+    <tr>
+      <td class="first">
+        <b id={`name-${key.id}`}>
+          <bdi>{key.name || 'Unnamed'}</bdi>
+        </b>{' '}
+        {!personal && <span class="badge">developer</span>}
+        <br />
+        <code class="quiet">{`${prefix}_…${key.hint}`}</code>
+      </td>
+      <Cell label="Created">
+        <Moment at={key.createdAt} only="date" />
+      </Cell>
+      <Cell label="Last used">{key.lastUsedAt ? <Moment at={key.lastUsedAt} /> : 'Never used'}</Cell>
+      <Cell label="Spent in 30 days" class="number">
+        {personal ? counted(key.spent, 'credit') : 'Metered'}
+      </Cell>
+      <td class="actions">
+        <div class="row">
+          {personal && (
+            <details>
+              <summary aria-describedby={`name-${key.id}`}>Rename</summary>
+              <form method="post" action={`${path}/rename`} class="beside" {...inPlace(`${path}/rename`)}>
+                <label class="hidden-visually" for={`new-${key.id}`}>
+                  New name
+                </label>
+                <input id={`new-${key.id}`} name="name" value={key.name} autocomplete="off" required />
+                <button class="small" type="submit">
+                  Save
+                </button>
+              </form>
+            </details>
+          )}
+          <form method="post" action={`${path}/revoke`} {...inPlace(`${path}/revoke`)}>
+            <button
+              class="small danger"
+              type="submit"
+              data-confirm="Revoke for good?"
+              aria-describedby={`name-${key.id}`}
+            >
+              Revoke
+            </button>
+          </form>
+        </div>
+      </td>
+    </tr>
+  )
+}
+
+/** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
+const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })

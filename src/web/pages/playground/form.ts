@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import type { Drawing } from '../../../core/generations/generation.js'
+import { DEFAULTS } from '../../../http/personal-api/generations/submit-schemas.js'
+
+const text = z.string().catch('')
+
+/** The form as it arrives: all of it text, and any of it wrong or missing. */
+export const formBody = z.object({
+  prompt: text,
+  negative_prompt: text,
+  model_version_id: text,
+  /** Such as 832x1216. */
+  shape: text,
+  batch_size: text,
+  steps: text,
+  cfg_scale: text,
+  sampler: text,
+  /** Empty: random. */
+  seed: text,
+})
+
+export type Form = z.output<typeof formBody>
+
+export interface Shape {
+  readonly name: string
+  readonly width: number
+  readonly height: number
+}
+
+/** About a megapixel each: the sizes that the models were made for. */
+const SHAPES: readonly Shape[] = [
+  { name: 'Portrait', width: 832, height: 1216 },
+  { name: 'Square', width: 1024, height: 1024 },
+  { name: 'Landscape', width: 1216, height: 832 },
+  { name: 'Tall', width: 768, height: 1344 },
+  { name: 'Wide', width: 1344, height: 768 },
+]
+
+export const shapeValue = ({ width, height }: Pick<Shape, 'width' | 'height'>) => `${width}x${height}`
+
+/** Those on offer, and that of the form where it is another one. */
+export function shapesFor({ shape }: Form): readonly Shape[] {
+  const [width = 0, height = 0] = sidesOf(shape)
+  const isOwn = width > 0 && height > 0 && !SHAPES.some((offered) => shapeValue(offered) === shape)
+  return isOwn ? [...SHAPES, { name: 'As it was', width, height }] : SHAPES
+}
+
+const sidesOf = (shape: string) => shape.split('x').map(Number)
+
+/** What a blank form has. */
+export const blankForm = (model: ModelVersion | undefined): Form => ({
+  prompt: '',
+  negative_prompt: DEFAULTS.negative_prompt,
+  model_version_id: model ? `${model.id}` : '',
+  shape: shapeValue(DEFAULTS),
+  batch_size: `${DEFAULTS.batch_size}`,
+  steps: `${DEFAULTS.steps}`,
+  cfg_scale: `${DEFAULTS.cfg_scale}`,
+  sampler: DEFAULTS.sampler,
+  seed: '',
+})
+
+/** A form that draws the same again, with a seed of its own. */
+export const formOf = (drawing: Drawing & { readonly modelVersionId: number; readonly batchSize?: number }): Form => ({
+  prompt: drawing.prompt,
+  negative_prompt: drawing.negativePrompt,
+  model_version_id: `${drawing.modelVersionId}`,
+  shape: shapeValue(drawing),
+  batch_size: `${drawing.batchSize ?? DEFAULTS.batch_size}`,
+  steps: `${drawing.steps}`,
+  cfg_scale: `${drawing.cfgScale}`,
+  sampler: drawing.sampler,
+  seed: '',
+})
+
+/** Forms send line breaks as CR LF. */
+const unixLines = (value: string) => value.replace(/\r\n?/g, '\n')
+/** Left out where the field is blank; what is no number is refused by its name. */
+const number = (value: string) => (value.trim() === '' ? undefined : Number(value))
+
+/** The body of POST /api/v1/generate that the form stands for; not checked yet. */
+export function bodyOf(form: Form) {
+  const [width, height] = sidesOf(form.shape)
+  return {
+    prompt: unixLines(form.prompt),
+    negative_prompt: unixLines(form.negative_prompt),
+    model_version_id: number(form.model_version_id),
+    width,
+    height,
+    batch_size: number(form.batch_size),
+    steps: number(form.steps),
+    cfg_scale: number(form.cfg_scale),
+    sampler: form.sampler || undefined,
+    seed: number(form.seed),
+  }
+}

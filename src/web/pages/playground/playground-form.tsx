@@ -1,0 +1,242 @@
+import type { ComponentChildren } from 'preact'
+import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { MAX_SEED, priceOf } from '../../../core/generations/generation.js'
+import { SAMPLERS } from '../../../core/generations/sampler.js'
+import { DEFAULTS, LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
+import { MAX_PROMPT_LENGTH } from '../../../http/shared/generation-fields.js'
+import { bodyOf, type Form, type Shape, shapesFor, shapeValue } from './form.js'
+import { creditsText, Generate } from './stage.js'
+
+export interface Problem {
+  /** One sentence. */
+  readonly text: string
+  /** Where the way out is. */
+  readonly link?: readonly [href: string, name: string]
+  /** The form's field that it is about. */
+  readonly field?: string | undefined
+}
+
+export interface FormProps {
+  readonly form: Form
+  readonly models: readonly ModelVersion[]
+  readonly credits: number
+  readonly running: boolean
+  readonly problem?: Problem | undefined
+  /** The prompt is our example, to be drawn or typed over. */
+  readonly example: boolean
+}
+
+const COUNTS = Array.from({ length: LIMITS.batch_size.max }, (_, n) => n + LIMITS.batch_size.min)
+
+/** What each number of images costs, in the order of COUNTS. */
+const pricesOf = (model: ModelVersion) => COUNTS.map((batchSize) => priceOf({ ...FOR_PRICE, batchSize }, model))
+
+const FOR_PRICE = {
+  ...{ prompt: '', negativePrompt: '', width: DEFAULTS.width, height: DEFAULTS.height, steps: DEFAULTS.steps },
+  ...{ cfgScale: DEFAULTS.cfg_scale, sampler: DEFAULTS.sampler, seed: undefined },
+}
+
+export function PlaygroundForm({ form, models, credits, running, problem, example }: FormProps) {
+  const model = models.find(({ id }) => `${id}` === form.model_version_id)
+  const cost = model ? (pricesOf(model)[COUNTS.indexOf(Number(form.batch_size))] ?? null) : null
+  const isTuned =
+    form.seed !== '' ||
+    form.steps !== `${DEFAULTS.steps}` ||
+    form.cfg_scale !== `${DEFAULTS.cfg_scale}` ||
+    form.sampler !== DEFAULTS.sampler
+  return (
+    <form
+      id="create"
+      class="stack"
+      method="post"
+      action="/playground"
+      noValidate
+      hx-post="/playground"
+      hx-target="#problem"
+      hx-sync="drop"
+    >
+      <div class="field">
+        <label for="prompt">Prompt</label>
+        <textarea
+          id="prompt"
+          name="prompt"
+          rows={4}
+          autofocus
+          required
+          placeholder="Describe the image…"
+          aria-describedby="count"
+          aria-keyshortcuts="/"
+          data-example={example ? '' : undefined}
+        >
+          {form.prompt}
+        </textarea>
+        <p class="row apart small quiet">
+          <span class="keys" aria-hidden="true">
+            <span class="key">/</span> to write
+          </span>
+          <span id="count" data-max={MAX_PROMPT_LENGTH}>
+            {[...bodyOf(form).prompt].length} / {MAX_PROMPT_LENGTH}
+          </span>
+        </p>
+      </div>
+      <div
+        id="check"
+        aria-live="polite"
+        hx-post="/playground/check"
+        hx-trigger="input delay:600ms from:#create"
+        hx-include="#create"
+        hx-sync="replace"
+      />
+      <details open={form.negative_prompt !== ''}>
+        <summary>Negative prompt</summary>
+        <div class="field">
+          <label class="hidden-visually" for="negative_prompt">
+            Negative prompt
+          </label>
+          <textarea id="negative_prompt" name="negative_prompt" rows={2} placeholder="What to avoid…">
+            {form.negative_prompt}
+          </textarea>
+        </div>
+      </details>
+      <div class="foot">
+        <div id="problem" aria-live="assertive">
+          {problem && <ProblemNotice problem={problem} />}
+        </div>
+        <div id="act">
+          <Generate running={running} cost={cost} held={credits} />
+        </div>
+      </div>
+      <Choices of="Model" class="models">
+        {models.map((model) => (
+          <ModelChoice model={model} checked={`${model.id}` === form.model_version_id} />
+        ))}
+      </Choices>
+      <Choices of="Shape" class="shapes">
+        {shapesFor(form).map((shape) => (
+          <ShapeChoice shape={shape} checked={shapeValue(shape) === form.shape} />
+        ))}
+      </Choices>
+      <Choices of="Images" class="counts">
+        {COUNTS.map((count) => (
+          <Choice name="batch_size" value={`${count}`} checked={`${count}` === form.batch_size}>
+            {count}
+          </Choice>
+        ))}
+      </Choices>
+      <details id="tuning" open={isTuned}>
+        <summary>Fine tuning</summary>
+        <div class="tuning">
+          <NumberField name="steps" label="Steps" value={form.steps} {...LIMITS.steps} />
+          <NumberField
+            name="cfg_scale"
+            label="Guidance (cfg_scale)"
+            value={form.cfg_scale}
+            {...LIMITS.cfg_scale}
+            step="0.5"
+          />
+          <div class="field">
+            <label for="sampler">Sampler</label>
+            <select id="sampler" name="sampler">
+              {SAMPLERS.map((sampler) => (
+                <option selected={sampler === form.sampler}>{sampler}</option>
+              ))}
+            </select>
+          </div>
+          <NumberField name="seed" label="Seed" value={form.seed} min={0} max={MAX_SEED} placeholder="Random" />
+        </div>
+      </details>
+    </form>
+  )
+}
+
+export const ProblemNotice = ({ problem: { text, link, field } }: { problem: Problem }) => (
+  <p class="problem" data-field={field}>
+    {text}
+    {link && (
+      <>
+        {' '}
+        <a href={link[0]}>{link[1]}</a>
+      </>
+    )}
+  </p>
+)
+
+const Choices = ({ of: name, ...props }: { of: string; class: string; children: ComponentChildren }) => (
+  <div role="radiogroup" aria-labelledby={`${props.class}-name`}>
+    <span class="legend" id={`${props.class}-name`}>
+      {name}
+    </span>
+    <div class={`choices ${props.class}`}>{props.children}</div>
+  </div>
+)
+
+interface ChoiceProps {
+  readonly name: string
+  readonly value: string
+  readonly checked: boolean
+  readonly data?: Readonly<Record<`data-${string}`, string>>
+  readonly children: ComponentChildren
+}
+
+const Choice = ({ name, value, checked, data, children }: ChoiceProps) => (
+  <label class="choice">
+    <input type="radio" name={name} value={value} checked={checked} {...data} />
+    {children}
+  </label>
+)
+
+const ModelChoice = ({ model, checked }: { model: ModelVersion; checked: boolean }) => (
+  <Choice
+    name="model_version_id"
+    value={`${model.id}`}
+    checked={checked}
+    data={{ 'data-prices': pricesOf(model).join(' ') }}
+  >
+    <b>
+      <bdi>{model.modelName}</bdi>
+    </b>
+    <span class="small quiet">
+      <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi> ·{' '}
+      <span class="price">
+        {creditsText(model.creditsPerImage)}
+        {model.nsfw && ' · 18+'}
+      </span>
+    </span>
+  </Choice>
+)
+
+/** How tall the frame of a shape is drawn, in pixels, where it is square. */
+const FRAME = 22
+
+function ShapeChoice({ shape, checked }: { shape: Shape; checked: boolean }) {
+  const { name, width, height } = shape
+  const scale = FRAME / Math.sqrt(width * height)
+  return (
+    <Choice name="shape" value={shapeValue(shape)} checked={checked}>
+      <span class="outline">
+        <span style={`width: ${Math.round(width * scale)}px; height: ${Math.round(height * scale)}px`} />
+      </span>
+      <b>{name}</b>
+      <span class="small quiet">
+        {width}×{height}
+      </span>
+    </Choice>
+  )
+}
+
+interface NumberFieldProps {
+  readonly name: string
+  readonly label: string
+  readonly value: string
+  readonly min: number
+  readonly max: number
+  readonly step?: string
+  readonly placeholder?: string
+}
+
+const NumberField = ({ name, label, ...input }: NumberFieldProps) => (
+  <div class="field">
+    <label for={name}>{label}</label>
+    <input id={name} name={name} type="number" inputmode="decimal" {...input} />
+  </div>
+)

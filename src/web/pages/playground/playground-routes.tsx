@@ -1,0 +1,223 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Fragment, h } from 'preact'
+import { z } from 'zod'
+import type { Account } from '../../../core/accounts/account.js'
+import { type ModelVersion, requireAvailable } from '../../../core/catalog/model-version.js'
+import { AppError, noActiveSubscription } from '../../../core/errors.js'
+import { cancelGeneration } from '../../../core/generations/cancel.js'
+import { CANCELED } from '../../../core/generations/failure-reason.js'
+import { hasEnded, pollGeneration } from '../../../core/generations/follow/poll.js'
+import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
+import { submitGeneration } from '../../../core/generations/submit/submit.js'
+import { SLUG } from '../../../core/images/ports.js'
+import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
+import { statusOf } from '../../../http/shared/error-bodies.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { sendFragment, sendPage } from '../../parts/layout.js'
+import { isFragment } from '../../shared/fragment.js'
+import type { WebsiteOptions, WebsitePorts } from '../../shared/ports.js'
+import { inWords } from '../../shared/refusal.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+import { blankForm, bodyOf, type Form, formBody, formOf } from './form.js'
+import { type Problem, ProblemNotice } from './playground-form.js'
+import { PlaygroundPage } from './playground-page.js'
+import { type Active, ActiveStage, Changes, EndedStage, EXAMPLES } from './stage.js'
+import { activeOf, creditsOf, stateOf } from './state.js'
+import { streamRoutes } from './stream-routes.js'
+
+const text = z.string().catch('')
+const query = z.object({ from: text, seed: text, model: text, prompt: text })
+const params = z.object({ id: z.string() })
+
+const NOTHING = h(Fragment, null)
+
+/** How long the latest result stays on the stage. */
+const SHOWN_MS = 60 * 60_000
+
+/** Making images on the website: the same use cases as the API's, on its lane. */
+export function playgroundRoutes(app: App, options: WebsiteOptions): void {
+  const { ports, baseUrl } = options
+
+  /** @param asked makes the form from the models on offer and what was drawn last */
+  const showPage = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: (models: readonly ModelVersion[], latest: Form | undefined) => Promise<Shown> | Shown,
+  ) => {
+    const signedIn = sessionOf(request)
+    const { id } = signedIn.caller.account
+    const [models, active, { items }] = await Promise.all([
+      ports.models.listEnabled(),
+      activeOf(ports, request),
+      ports.history.generations(id, {}, { limit: 1, after: undefined }),
+    ])
+    const latest = active?.generation ?? items[0]
+    const shown = await asked(models, latest && formOf(latest))
+    const ended = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS ? latest : undefined
+    const returning = latest !== undefined
+    const props = { signedIn, models, active, ended, returning, baseUrl, urls: ports.images }
+    const problem = shown.problem ?? planProblem(signedIn.caller.account)
+    return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
+  }
+
+  app.get('/playground', { schema: { querystring: query } }, (request, reply) =>
+    showPage(request, reply, (models, latest) => formFor(ports, request, request.query, models, latest)),
+  )
+
+  app.post('/playground', { schema: { body: formBody } }, async (request, reply) => {
+    const form = request.body
+    const refuse = async (status: number, problem: Problem, active?: Active) => {
+      reply.code(status)
+      if (!isFragment(request)) return showPage(request, reply, () => ({ form, problem, example: false }))
+      const credits = sessionOf(request).caller.account.credits
+      return sendFragment(
+        reply,
+        <>
+          {active && <Changes stage={<ActiveStage active={active} />} running credits={credits} />}
+          <ProblemNotice problem={problem} />
+        </>,
+      )
+    }
+
+    const checked = generateBody.safeParse(bodyOf(form))
+    if (!checked.success) {
+      const [issue] = checked.error.issues
+      const text = inWords(issue?.message ?? 'The form is not complete: check its fields.')
+      return refuse(400, { text, field: issue?.path.join('.') })
+    }
+    const { modelVersionId, request: drawing } = checked.data
+    const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
+    try {
+      const submission = {
+        request: drawing,
+        model,
+        lane: 'personal',
+        requestId: request.id,
+        idempotency: undefined,
+      } as const
+      const { id, creditsLeft } = await submitGeneration(ports, request.caller, submission)
+      request.generationId = id
+      if (!isFragment(request)) return reply.redirect('/playground', 303)
+      return await sendChanges(request, reply, id, creditsLeft)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === 'internal') throw error
+      const { retryAfterSeconds } = error.detail
+      if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+      const active = error.code === 'active_generation' ? await activeOf(ports, request) : undefined
+      return refuse(statusOf(error.code), problemOf(error), active)
+    }
+  })
+
+  app.post('/playground/check', { schema: { body: formBody } }, async ({ body: form, caller }, reply) => {
+    const checked = generateBody.safeParse(bodyOf(form))
+    // What is blank or wrong is said when it is submitted: nobody is disturbed while typing.
+    if (!checked.success) return sendFragment(reply, NOTHING)
+    const { prompt, negativePrompt } = checked.data.request
+    const model = await ports.models.find(checked.data.modelVersionId)
+    const asked = { prompt, negativePrompt, nsfwModel: model?.nsfw ?? false }
+    const verdict = await checkPrompt(ports, caller.account.id, asked).catch(() => undefined)
+    if (!verdict?.flagged) return sendFragment(reply, NOTHING)
+    if (!verdict.category) return sendFragment(reply, <p class="hint small">Moderation would refuse this prompt.</p>)
+    const field = verdict.parameter === 'prompt' ? 'prompt' : 'negative prompt'
+    return sendFragment(
+      reply,
+      <p class="hint small">
+        Moderation would refuse this {field}: <bdi>{verdict.category}</bdi>
+        {verdict.matched.map((word, n) => (
+          <>
+            {n === 0 ? ' (' : ', '}“<bdi>{word}</bdi>”
+          </>
+        ))}
+        {verdict.matched.length > 0 && ')'}. Rephrase it before you generate.
+      </p>,
+    )
+  })
+
+  app.post('/playground/:id/cancel', { schema: { params } }, async (request, reply) => {
+    const { id } = request.params
+    const before = await pollGeneration(ports, request.caller.account, id)
+    if (!hasEnded(before)) await cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
+    if (!isFragment(request)) return reply.redirect('/playground', 303)
+    return sendChanges(request, reply, id)
+  })
+
+  /** Sends what a generation that has just begun or ended changes on the page. */
+  async function sendChanges(request: FastifyRequest, reply: FastifyReply, id: string, creditsLeft?: number) {
+    const state = await stateOf(ports, request, id)
+    const credits = creditsLeft ?? (await creditsOf(ports, request))
+    const stage = hasEnded(state.now) ? (
+      <EndedStage of={state.generation} urls={ports.images} />
+    ) : (
+      <ActiveStage active={state} />
+    )
+    return sendFragment(reply, <Changes stage={stage} running={!hasEnded(state.now)} credits={credits} />)
+  }
+
+  streamRoutes(app, options)
+}
+
+interface Shown {
+  readonly form: Form
+  readonly example: boolean
+  readonly problem?: Problem | undefined
+}
+
+/** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
+async function formFor(
+  ports: WebsitePorts,
+  { caller: { account } }: FastifyRequest,
+  { from, seed, model, prompt }: z.output<typeof query>,
+  models: readonly ModelVersion[],
+  latest: Form | undefined,
+): Promise<Shown> {
+  const [image, usual] = await Promise.all([
+    SLUG.test(from) ? ports.history.image(account.id, from) : undefined,
+    ports.models.findDefault(),
+  ])
+  const isOffered = ({ model_version_id: id }: Form) => models.some((offered) => `${offered.id}` === id)
+  const before = image ? formOf(image) : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
+  const form = {
+    ...before,
+    ...(image && seed === '1' && { seed: `${image.seed}` }),
+    ...(model && { model_version_id: model }),
+    ...(prompt && { prompt: prompt }),
+  }
+  const example = before.prompt === form.prompt && !image && !latest
+  const problem = models.length === 0 ? NO_MODELS : problemOfForm(from !== '' && !image, isOffered(form))
+  return {
+    form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
+    example,
+    problem,
+  }
+}
+
+/** Said before anybody writes a prompt in vain. */
+const planProblem = ({ subscription }: Account): Problem | undefined =>
+  subscription?.status === 'active' ? undefined : problemOf(noActiveSubscription())
+
+const NO_MODELS = { text: 'No model is on offer right now. Come back a little later.' }
+
+function problemOfForm(isLost: boolean, isOffered: boolean): Problem | undefined {
+  if (isLost) return { text: 'This image is not among yours, or was removed: begin with a prompt of your own.' }
+  return isOffered ? undefined : { text: 'That model is not on offer any more: check which one is chosen.' }
+}
+
+/** What a refusal means on this page. */
+function problemOf({ code, message, detail }: AppError): Problem {
+  const field = detail.parameter
+  switch (code) {
+    case 'subscription_required':
+      return { text: message, link: ['/account', 'See your plan.'] }
+    case 'insufficient_credits':
+      return { text: message, link: ['/account', 'See your credits.'] }
+    case 'active_generation':
+      return { text: 'One generation is running already. Wait for it or cancel it, then press Generate again.' }
+    case 'not_found':
+    case 'model_unavailable':
+      return { text: 'This model is not on offer any more. Choose another one.', field }
+    case 'unauthorized':
+      return { text: 'Your account can no longer be used from here.', link: ['/sign-in', 'Sign in again.'] }
+    default:
+      return { text: inWords(message), field }
+  }
+}

@@ -1,0 +1,246 @@
+import { type ComponentChildren, h } from 'preact'
+import { CANCELED } from '../../../core/generations/failure-reason.js'
+import type { Polled } from '../../../core/generations/follow/poll.js'
+import type { PastGeneration } from '../../../core/generations/history.js'
+import type { ImageStore } from '../../../core/images/ports.js'
+import { Credits } from '../../parts/layout.js'
+import { counted } from '../../parts/numbers.js'
+
+/** Where an element of the page goes that is not the one that was asked for. */
+export const Partial = ({ of: target, morph, children }: PartialProps) =>
+  h('hx-partial', { 'hx-target': target, 'hx-swap': morph ? 'innerMorph' : 'innerHTML' }, children)
+
+interface PartialProps {
+  /** A selector. */
+  readonly of: string
+  /** Keeps what has not changed, and the focus. */
+  readonly morph?: boolean
+  readonly children?: ComponentChildren
+}
+
+/** An active generation, as it is now. */
+export interface Active {
+  readonly generation: PastGeneration
+  readonly now: Polled
+  /** Seconds until it ends, where that can be told. */
+  readonly eta: number | undefined
+}
+
+export type ImageUrls = Pick<ImageStore, 'url' | 'thumbnailUrl'>
+
+export const creditsText = (count: number) => counted(count, 'credit')
+
+const ratioOf = ({ width, height }: Pick<PastGeneration, 'width' | 'height'>) =>
+  `--ratio: ${width / height}; aspect-ratio: ${width} / ${height}`
+
+/** Filled by the stream of events until the generation ends. */
+export const ActiveStage = ({ active }: { active: Active }) => (
+  <div
+    id="job"
+    class="job"
+    hx-sse:connect={`/playground/${active.generation.id}/events`}
+    hx-sse:close="close"
+    hx-target="#problem"
+  >
+    <ActiveState active={active} />
+  </div>
+)
+
+/** What the stream replaces whenever the status or the place changes. */
+export const ActiveState = ({ active: { generation, now, eta } }: { active: Active }) => (
+  <>
+    <div id="preview" class="frames" data-count={generation.batchSize} aria-hidden="true">
+      <Blanks of={generation} />
+    </div>
+    <div class="row apart">
+      <h2>{now.status === 'queued' ? <Waiting place={now.queuePosition} /> : 'Drawing…'}</h2>
+      <form
+        method="post"
+        action={`/playground/${generation.id}/cancel`}
+        hx-post={`/playground/${generation.id}/cancel`}
+        hx-target="#problem"
+      >
+        <button class="small" type="submit">
+          Cancel
+        </button>
+      </form>
+    </div>
+    <div id="progress">
+      <ProgressBar now={now} eta={eta} />
+    </div>
+    <p class="quiet small">You can leave: it goes on without you, and is here or in the gallery when you come back.</p>
+  </>
+)
+
+const Waiting = ({ place }: { place: number }) => (
+  <>{place <= 1 ? 'First in the queue' : `Place ${place} in the queue`}</>
+)
+
+const Blanks = ({ of: generation, from = 0 }: { of: PastGeneration; from?: number }) => (
+  <>
+    {Array.from({ length: generation.batchSize - from }, () => (
+      <span class="blank" style={ratioOf(generation)} />
+    ))}
+  </>
+)
+
+/** Not announced: a screen reader would read every percent. */
+export const ProgressBar = ({ now, eta }: Pick<Active, 'now' | 'eta'>) => {
+  const share = now.status === 'processing' ? now.progress : undefined
+  return (
+    <>
+      <progress aria-label="Progress" {...(share === undefined ? {} : { value: share, max: 1 })} />
+      <span class="row apart small quiet" aria-hidden="true">
+        <span>{share === undefined ? '' : `${Math.round(share * 100)} %`}</span>
+        <span>{eta === undefined ? '' : `about ${eta < 90 ? `${eta} s` : `${Math.ceil(eta / 60)} min`} left`}</span>
+      </span>
+    </>
+  )
+}
+
+/** What is drawn so far, in the first frame. */
+export const Preview = ({ of: generation, image }: { of: PastGeneration; image: string }) => (
+  <>
+    <img src={image} alt="" style={ratioOf(generation)} />
+    <Blanks of={generation} from={1} />
+  </>
+)
+
+/** How it ended: the images, or why there are none and what was given back. */
+export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls: ImageUrls }) =>
+  generation.status === 'succeeded' ? (
+    <div class="job">
+      {generation.images.length > 0 && (
+        <div class="frames" data-count={generation.images.length}>
+          {generation.images.map((image) => (
+            <Picture of={generation} image={image} urls={urls} />
+          ))}
+        </div>
+      )}
+      <div class="row apart">
+        <span>
+          <b>{generation.images.length > 0 ? `Done${tookText(generation)}` : 'Removed'}</b> ·{' '}
+          <bdi>{generation.modelName}</bdi> · {generation.width} × {generation.height}
+        </span>
+        <a href="/gallery">All your images</a>
+      </div>
+    </div>
+  ) : (
+    <div class="empty">
+      <h2>{generation.error === CANCELED ? 'Canceled' : 'No image this time'}</h2>
+      {generation.error !== CANCELED && <p>{generation.error}</p>}
+      <p>{refundText(generation)}</p>
+    </div>
+  )
+
+const tookText = ({ startedAt, finishedAt }: PastGeneration) =>
+  startedAt && finishedAt ? ` in ${Math.max(0.1, (+finishedAt - +startedAt) / 1000).toFixed(1)} s` : ''
+
+const refundText = ({ refunded }: PastGeneration) =>
+  refunded === 0
+    ? 'Nothing was charged.'
+    : `${creditsText(refunded)} ${refunded === 1 ? 'was' : 'were'} given back to you.`
+
+interface PictureProps {
+  readonly of: PastGeneration
+  readonly image: PastGeneration['images'][number]
+  readonly urls: ImageUrls
+}
+
+const Picture = ({ of: generation, image: { slug, seed, hasThumbnail }, urls }: PictureProps) => (
+  <figure style={ratioOf(generation).split(';')[0]}>
+    <a href={`/image/${slug}`}>
+      <img
+        src={urls.url(slug)}
+        // Several stand side by side, each about as large as its thumbnail.
+        srcset={
+          hasThumbnail && generation.images.length > 1
+            ? `${urls.thumbnailUrl(slug)} 1x, ${urls.url(slug)} 1.5x`
+            : undefined
+        }
+        alt={generation.prompt}
+        width={generation.width}
+        height={generation.height}
+      />
+    </a>
+    <figcaption>
+      <a class="seed" href={`/playground?from=${slug}&seed=1`} data-seed={seed} title="Use this seed again">
+        <span class="hidden-visually">Use </span>seed {seed}
+      </a>
+      <span class="row">
+        <a href={`/playground?from=${slug}`}>Remix</a>
+        <a href={urls.url(slug)} download={`${slug}.png`}>
+          Download
+        </a>
+      </span>
+    </figcaption>
+  </figure>
+)
+
+export const EXAMPLES = [
+  'A lighthouse keeper reading by storm light, oil on canvas',
+  'A mountain lake at sunrise, mist over the water, soft watercolor',
+  'A lone tree on a hill under the northern lights, wide view',
+] as const
+
+/** Before the first image, and after a break. */
+export const EmptyStage = ({ returning }: { returning: boolean }) => (
+  <div class="empty">
+    <h2>{returning ? 'The easel is free' : 'Nothing on the easel yet'}</h2>
+    <p>Write a prompt, or begin with one of these:</p>
+    <ul class="examples">
+      {EXAMPLES.map((prompt) => (
+        <li>
+          <a href={`/playground?prompt=${encodeURIComponent(prompt)}`} data-prompt={prompt}>
+            {prompt}
+          </a>
+        </li>
+      ))}
+    </ul>
+    {returning && <a href="/gallery">All your images</a>}
+  </div>
+)
+
+interface GenerateProps {
+  readonly running: boolean
+  /** In credits, of the form as it is; null: no model is chosen. */
+  readonly cost: number | null
+  readonly held: number
+}
+
+/** The button, and a word where the credits do not suffice; the page's script keeps both up to date. */
+export const Generate = ({ running, cost, held }: GenerateProps) => (
+  <>
+    <p class="hint small" id="too-dear" hidden={running || cost === null || cost <= held}>
+      This costs more credits than you have. Draw fewer images, or see <a href="/account">your account</a>.
+    </p>
+    <button class="primary" id="generate" type="submit" data-held={held} aria-disabled={running ? 'true' : undefined}>
+      Generate <span id="cost">{running ? '· 1 running' : cost === null ? '' : `· ${creditsText(cost)}`}</span>
+      <span class="key" aria-hidden="true">
+        Ctrl ⏎
+      </span>
+    </button>
+  </>
+)
+
+/** The parts of the page that change when a generation begins or ends. */
+export const Changes = ({
+  stage,
+  running,
+  credits,
+}: {
+  stage: ComponentChildren
+  running: boolean
+  credits: number
+}) => (
+  <>
+    <Partial of="#stage">{stage}</Partial>
+    <Partial of="#act" morph>
+      <Generate running={running} cost={null} held={credits} />
+    </Partial>
+    <Partial of="#credits">
+      <Credits of={credits} />
+    </Partial>
+    <Partial of="#problem" />
+  </>
+)

@@ -1,0 +1,36 @@
+/** What the page shows of a generation, read from the ports. */
+import type { FastifyRequest } from 'fastify'
+import { etaSeconds } from '../../../core/generations/follow/eta.js'
+import { hasEnded, type Polled, pollGeneration, withState } from '../../../core/generations/follow/poll.js'
+import type { WebsitePorts } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+import type { Active } from './stage.js'
+
+/** The balance as it is now. */
+export async function creditsOf({ sessions }: WebsitePorts, request: FastifyRequest): Promise<number> {
+  const { caller } = (await sessions.find(request.keyHash)) ?? sessionOf(request)
+  return caller.account.credits
+}
+
+/** One of the caller's own generations. @throws not_found */
+export async function stateOf(
+  ports: WebsitePorts,
+  { caller: { account } }: FastifyRequest,
+  id: string,
+  seen?: Polled,
+): Promise<Active> {
+  const now = seen ?? (await pollGeneration(ports, account, id))
+  const [generation, eta] = await Promise.all([
+    ports.history.generation(account.id, id),
+    etaSeconds(ports.estimates, now),
+  ])
+  if (!generation) throw new Error(`the generation ${id} is in no history`)
+  return { generation, now, eta }
+}
+
+/** The account's running generation, if there is one. */
+export async function activeOf(ports: WebsitePorts, request: FastifyRequest): Promise<Active | undefined> {
+  const active = await ports.submissions.activeGeneration(request.caller.account.id)
+  const state = active && (await stateOf(ports, request, active.id, await withState(ports, active)))
+  return state && !hasEnded(state.now) ? state : undefined
+}

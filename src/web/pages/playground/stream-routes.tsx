@@ -1,0 +1,82 @@
+import type { VNode } from 'preact'
+import { render } from 'preact-render-to-string'
+import { z } from 'zod'
+import { etaSeconds } from '../../../core/generations/follow/eta.js'
+import type { Change } from '../../../core/generations/follow/follow.js'
+import { hasEnded, type Polled } from '../../../core/generations/follow/poll.js'
+import { watchRevocations } from '../../../http/shared/authentication.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { createEventStreams } from '../../../http/shared/server-sent-events.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { ActiveState, Changes, EndedStage, Partial, Preview, ProgressBar } from './stage.js'
+import { creditsOf, stateOf } from './state.js'
+
+const params = z.object({ id: z.string() })
+const dataUri = (webp: Buffer) => `data:image/webp;base64,${webp.toString('base64')}`
+
+/** A generation followed live, as fragments of the page. */
+export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
+  const streams = createEventStreams()
+  app.addHook('preClose', async () => streams.endAll())
+  const sessionEnded = watchRevocations(app, async (hash) => (await ports.sessions.find(hash))?.caller)
+
+  app.get('/playground/:id/events', { exposeHeadRoute: false, schema: { params } }, async (request, reply) => {
+    const { account } = request.caller
+    const { id } = request.params
+    const stream = streams.open(account.id)
+    const tell = (fragment: VNode) => stream.tell('', render(fragment))
+    const show = (kind: string, fragment: VNode) => stream.show('', render(fragment), kind)
+
+    const showState = async (seen: Polled) => {
+      const state = await stateOf(ports, request, id, seen)
+      if (!hasEnded(seen))
+        return tell(
+          <Partial of="#job" morph>
+            <ActiveState active={state} />
+          </Partial>,
+        )
+      const stage = <EndedStage of={state.generation} urls={ports.images} />
+      tell(<Changes stage={stage} running={false} credits={await creditsOf(ports, request)} />)
+      stream.end({ event: 'close', data: 'end' })
+    }
+    const showChange = async (change: Change) => {
+      if (change.kind === 'preview') {
+        const { generation } = first
+        const preview = <Preview of={generation} image={dataUri(change.image)} />
+        return show('preview', <Partial of="#preview">{preview}</Partial>)
+      }
+      if (change.kind !== 'progress') return showState(change.now)
+      const { now } = change
+      show(
+        'progress',
+        <Partial of="#progress" morph>
+          <ProgressBar now={now} eta={await etaSeconds(ports.estimates, now)} />
+        </Partial>,
+      )
+    }
+    let first: Awaited<ReturnType<typeof stateOf>>
+    try {
+      first = await stateOf(ports, request, id)
+      await showState(first.now)
+    } catch (error) {
+      stream.destroy()
+      throw error
+    }
+    // One after the other: what is read for one must not overtake the next. What failed is told anew to whoever connects anew.
+    let told = Promise.resolve()
+    const follow = () =>
+      ports.following.follow(first.now, true, (change) => {
+        told = told
+          .then(() => showChange(change))
+          .catch((err) => {
+            request.log.warn({ err }, 'a stream of the playground was broken off')
+            stream.end('connect anew')
+          })
+      })
+    if (!hasEnded(first.now)) stream.once('close', follow())
+    sessionEnded(request, reply).addEventListener('abort', () => stream.end({ event: 'signed-out', data: 'end' }))
+    // A proxy must not buffer the events.
+    reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream')
+    return reply.send(stream as never)
+  })
+}

@@ -1,0 +1,56 @@
+import type { SignedIn } from '../../../core/accounts/session.js'
+import { Layout } from '../../parts/layout.js'
+
+interface PageProps {
+  readonly baseUrl: string
+  readonly signedIn: SignedIn | null
+  /** ReferenceBody as HTML: it is the same for everybody. */
+  readonly body: string
+}
+
+/** The page of the reference around its body. */
+export const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => (
+  <Layout
+    title="API reference"
+    signedIn={signedIn}
+    path="/docs"
+    listed
+    style="reference.css"
+    script="reference.js"
+    class="reference"
+    head={
+      <>
+        <meta
+          name="description"
+          content="Every endpoint of Easel's API: generate images from text over HTTP, with samples in curl, Python and TypeScript."
+        />
+        <link rel="canonical" href={`${baseUrl}/docs`} />
+        <link rel="alternate" type="text/markdown" href="/docs.md" />
+        <link rel="alternate" type="application/json" href="/openapi.json" title="OpenAPI 3.1" />
+      </>
+    }
+  >
+    <header class="stack">
+      <h1>API reference</h1>
+      <p class="lead">Images from words, over HTTP. Submit a prompt, follow it, keep the link.</p>
+      <p class="row formats">
+        <a href="/openapi.json">OpenAPI 3.1</a>
+        <a href="/docs.md">Markdown</a>
+        <a href="/llms.txt">llms.txt</a>
+        <span class="quiet">
+          {signedIn ? (
+            <>
+              You are <bdi>{signedIn.caller.account.username}</bdi>: <a href="/keys">create a key</a>
+            </>
+          ) : (
+            <>
+              <a href="/sign-in?next=%2Fkeys">Sign in</a> to create a key
+            </>
+          )}
+        </span>
+      </p>
+    </header>
+    {/* Rendered by preact, once for everybody. */}
+    <div class="whole" dangerouslySetInnerHTML={{ __html: body }} />
+  </Layout>
+)

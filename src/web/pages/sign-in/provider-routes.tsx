@@ -1,0 +1,104 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { accountOfIdentity, SignInFailed } from '../../../core/accounts/identity.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import type { SessionCookie } from '../../shared/session-cookie.js'
+import { nextPath } from './next-path.js'
+import { sendSignInPage } from './sign-in-routes.js'
+
+/** How long somebody may take at the provider. */
+const MINUTES = 10
+
+const NOT_BEGUN = 'This sign-in was not begun in this browser, or took too long. Begin again.'
+
+/** Why nobody here is who signed in at the provider: for the log. */
+const NO_ACCOUNT = {
+  address: 'it told no usable email address (claim "email")',
+  verification: 'it does not say that the email address is verified (claim "email_verified")',
+  account: 'no account has the address, or the one that has it belongs to another sign-in there',
+} as const
+
+const keptSchema = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  next: nextPath,
+  until: z.number(),
+})
+type Kept = z.output<typeof keptSchema>
+
+/** Signing in through the identity provider, where there is one. */
+export function providerRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {
+  const { provider, ports, baseUrl, signUpIsOpen } = options
+  if (!provider) return
+  const secure = baseUrl.startsWith('https:')
+  const name = secure ? '__Host-easel-oidc' : 'easel-oidc'
+  const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
+  const { seal, open } = sealed(provider.secret)
+  const showFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply, next: string) => {
+    if (!(error instanceof SignInFailed)) throw error
+    request.log.warn({ err: error.cause }, error.message)
+    return sendSignInPage(options, reply, error.status, { next, problem: error.told })
+  }
+
+  app.get('/sign-in/oidc', { schema: { querystring: z.object({ next: nextPath }) } }, async (request, reply) => {
+    const { next } = request.query
+    try {
+      const { url, checks } = await provider.begin()
+      const value = seal({ ...checks, next, until: Date.now() + MINUTES * 60_000 })
+      reply.setCookie(name, value, { ...attributes, maxAge: MINUTES * 60 }).header('cache-control', 'no-store')
+      return reply.redirect(url, 303)
+    } catch (error) {
+      return showFailure(error, request, reply, next)
+    }
+  })
+
+  app.get('/sign-in/oidc/callback', async (request, reply) => {
+    const kept = open(request.cookies[name])
+    // Once: what comes back a second time finds nothing.
+    reply.clearCookie(name, attributes).header('cache-control', 'no-store')
+    const next = kept?.next ?? '/playground'
+    const refuse = (status: number, problem: string) => sendSignInPage(options, reply, status, { next, problem })
+    if (!kept) return refuse(400, NOT_BEGUN)
+    try {
+      const found = await accountOfIdentity(
+        ports.identities,
+        await provider.end(request.url.split('?')[1] ?? '', kept),
+        signUpIsOpen,
+      )
+      if ('accountId' in found && (await cookies.signIn(request, reply, found.accountId)))
+        return reply.redirect(next, 303)
+      const lacks = 'lacks' in found ? found.lacks : 'account'
+      request.log.warn(`the identity provider signed somebody in who has no account here: ${NO_ACCOUNT[lacks]}`)
+      return refuse(403, noAccount(provider.host)[lacks])
+    } catch (error) {
+      return showFailure(error, request, reply, next)
+    }
+  })
+}
+
+const noAccount = (host: string) => ({
+  address: `${host} told us no email address of yours that we can use. Ask the operator.`,
+  verification: `${host} does not say that your email address is verified, so we do not know which account is yours. Have it verified there, or ask the operator.`,
+  account: `No account here belongs to your sign-in at ${host}. Ask the operator for one.`,
+})
+
+/** Text that a browser keeps and cannot change: `<base64url of JSON>.<signature>`. */
+function sealed(secret: string) {
+  const signatureOf = (text: string) => createHmac('sha256', secret).update(`sign-in ${text}`).digest()
+  return {
+    seal(kept: Kept): string {
+      const text = Buffer.from(JSON.stringify(kept)).toString('base64url')
+      return `${text}.${signatureOf(text).toString('base64url')}`
+    },
+    open(value = ''): Kept | undefined {
+      const [text = '', signature = ''] = value.split('.')
+      const [given, right] = [Buffer.from(signature, 'base64url'), signatureOf(text)]
+      if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
+      const kept = keptSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
+      return kept.until > Date.now() ? kept : undefined
+    },
+  }
+}

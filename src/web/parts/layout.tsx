@@ -1,0 +1,131 @@
+import type { FastifyReply } from 'fastify'
+import type { ComponentChildren, VNode } from 'preact'
+import { render } from 'preact-render-to-string'
+import type { SignedIn } from '../../core/accounts/session.js'
+import { ASSETS, assetUrl } from '../shared/assets.js'
+import { number } from './numbers.js'
+
+interface LayoutProps {
+  /** Of the tab; the page's own heading is part of its content. */
+  readonly title: string
+  readonly signedIn: SignedIn | null
+  /** The page's address, to mark its link in the navigation. */
+  readonly path: string
+  /** Further elements of the head. */
+  readonly head?: ComponentChildren
+  /** Search engines may list it; all others are of one person, or behind a link that only some know. */
+  readonly listed?: boolean
+  /** The page's own style and script, files in assets/. */
+  readonly style?: string | undefined
+  readonly script?: string | undefined
+  /** Parts of the page come and go: it needs htmx. */
+  readonly live?: boolean
+  /** The main element's, for what only this page looks like. */
+  readonly class?: string
+  readonly children: ComponentChildren
+}
+
+const LINKS = [
+  ['/playground', 'Create'],
+  ['/gallery', 'Gallery'],
+  ['/keys', 'Keys'],
+  ['/account', 'Account'],
+  ['/docs', 'API reference'],
+] as const
+
+/** A whole page in the site's look. */
+export const Layout = ({
+  title,
+  signedIn,
+  path,
+  head,
+  listed = false,
+  style,
+  script,
+  live = false,
+  children,
+  ...props
+}: LayoutProps) => (
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      {!listed && <meta name="robots" content="noindex" />}
+      {/* The content security policy forbids the style element that htmx would add. A stream goes on in a hidden tab: one
+          that was paused does not always go on when it is seen again. */}
+      {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}' />}
+      <title>{`${title} · Easel`}</title>
+      <link rel="icon" type="image/svg+xml" href={ASSETS.icon.url} />
+      <link rel="stylesheet" href={ASSETS.style.url} />
+      {style && <link rel="stylesheet" href={assetUrl(style)} />}
+      {live && <script src={ASSETS.htmx.url} defer />}
+      <script src={assetUrl('easel.js')} defer />
+      {script && <script src={assetUrl(script)} defer />}
+      {head}
+    </head>
+    <body>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="site">
+        <a class="brand" href="/">
+          <span class="mark" aria-hidden="true" />
+          Easel
+        </a>
+        <nav aria-label="Site">
+          {(signedIn ? LINKS : LINKS.slice(-1)).map(([href, name]) => (
+            <NavLink href={href} path={path}>
+              {name}
+            </NavLink>
+          ))}
+          {signedIn?.role === 'operator' && (
+            <NavLink href="/operator" path={path}>
+              Operator
+            </NavLink>
+          )}
+        </nav>
+        {signedIn ? (
+          <div class="me">
+            <a id="credits" class="credits" href="/account">
+              <Credits of={signedIn.caller.account.credits} />
+            </a>
+            <form method="post" action="/sign-out">
+              <button class="plain" type="submit">
+                Sign out
+              </button>
+            </form>
+          </div>
+        ) : (
+          <div class="me">
+            <a href="/sign-in">Sign in</a>
+          </div>
+        )}
+      </header>
+      <main id="main" tabindex={-1} class={props.class}>
+        {children}
+      </main>
+    </body>
+  </html>
+)
+
+const NavLink = ({ href, path, children }: { href: string; path: string; children: ComponentChildren }) => (
+  <a href={href} aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}>
+    {children}
+  </a>
+)
+
+/** What #credits holds; fragments that change the balance send it along. */
+export const Credits = ({ of: credits }: { of: number }) => (
+  <>
+    <b>{number(credits)}</b> {credits === 1 ? 'credit' : 'credits'}
+  </>
+)
+
+/** Sends a whole page. */
+export const sendPage = (reply: FastifyReply, page: VNode) =>
+  reply.type('text/html; charset=utf-8').send(`<!doctype html>${render(page)}`)
+
+/** Sends a part of a page, for htmx to put in its place. */
+export const sendFragment = (reply: FastifyReply, fragment: VNode) =>
+  reply.type('text/html; charset=utf-8').send(render(fragment))

@@ -1,0 +1,130 @@
+import cookie from '@fastify/cookie'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Website } from '../../http/server/app.js'
+import { readForms } from '../../http/server/utf8.js'
+import { statusOf } from '../../http/shared/error-bodies.js'
+import { toAppError } from '../../http/shared/error-responses.js'
+import type { App } from '../../http/shared/fastify-app.js'
+import { overseenGenerationRoutes } from '../operator/generations/generation-routes.js'
+import { imagesRoutes } from '../operator/images/images-routes.js'
+import { logRoutes } from '../operator/logs/log-routes.js'
+import { mailsRoutes } from '../operator/logs/mails-routes.js'
+import { modelRoutes } from '../operator/models/models-routes.js'
+import { moderationPageRoutes } from '../operator/moderation/moderation-routes.js'
+import { overviewRoutes } from '../operator/overview/overview-routes.js'
+import { userRoutes } from '../operator/users/user-routes.js'
+import { usersRoutes } from '../operator/users/users-routes.js'
+import { accountPageRoutes } from '../pages/account/account-routes.js'
+import { galleryRoutes } from '../pages/gallery/gallery-routes.js'
+import { homeRoutes } from '../pages/home/home-routes.js'
+import { imagePageRoutes, ownImageRoutes } from '../pages/image/image-page-routes.js'
+import { keyRoutes } from '../pages/keys/keys-routes.js'
+import { playgroundRoutes } from '../pages/playground/playground-routes.js'
+import { referenceRoutes } from '../pages/reference/reference-routes.js'
+import { providerRoutes } from '../pages/sign-in/provider-routes.js'
+import { signInRoutes } from '../pages/sign-in/sign-in-routes.js'
+import { confirmEmailRoutes } from '../pages/sign-up/confirm-email-routes.js'
+import { signUpRoutes } from '../pages/sign-up/sign-up-routes.js'
+import { webhookPageRoutes } from '../pages/webhooks/webhooks-routes.js'
+import { ErrorNotice, ErrorPage } from '../parts/error-page.js'
+import { sendFragment, sendPage } from '../parts/layout.js'
+import { assetRoutes } from '../shared/assets.js'
+import { limitActs } from '../shared/form-rate-limit.js'
+import { isFragment } from '../shared/fragment.js'
+import type { WebsiteOptions } from '../shared/ports.js'
+import {
+  noSuchPage,
+  registerSessions,
+  requireOperator,
+  requireSignedIn,
+  type SessionCookie,
+} from '../shared/session-cookie.js'
+import { clientPackageRoute } from './client-package.js'
+
+/*
+ * The layout of the website: a folder for each page has `<page>-routes.tsx`, which reads the request, calls the core and
+ * sends the page, and `<page>-page.tsx`, the page as a function of its data. Pages call the ports that the interfaces
+ * call, and count towards no rate limit of theirs: forms have their own.
+ */
+
+/** The website: every page, under one scope with its sessions, its errors as pages, and its security headers. */
+export function website(options: WebsiteOptions): Website {
+  const headers = securityHeaders(options)
+  let readSession: SessionCookie['read'] = async () => undefined
+  return {
+    async pages(app, describe) {
+      await app.register(cookie)
+      readForms(app)
+      app.addHook('onSend', (_request, reply, payload, next) => {
+        if (String(reply.getHeader('content-type')).startsWith('text/html')) reply.headers(headers)
+        next(null, payload)
+      })
+      const cookies = registerSessions(app, options.ports.sessions, options.baseUrl)
+      readSession = cookies.read
+      app.setErrorHandler((thrown, request, reply) => showError(thrown, request, reply))
+      assetRoutes(app)
+      clientPackageRoute(app)
+      homeRoutes(app, options)
+      imagePageRoutes(app, options)
+      referenceRoutes(app, options, describe)
+      signInRoutes(app, options, cookies)
+      providerRoutes(app, options, cookies)
+      signUpRoutes(app, options, cookies)
+      await app.register(async (signedIn: App) => {
+        signedIn.addHook('onRequest', requireSignedIn)
+        signedIn.addHook('onRequest', limitActs(options.ports.guesses))
+        playgroundRoutes(signedIn, options)
+        accountPageRoutes(signedIn, options, cookies)
+        keyRoutes(signedIn, options)
+        webhookPageRoutes(signedIn, options)
+        galleryRoutes(signedIn, options)
+        ownImageRoutes(signedIn, options)
+        confirmEmailRoutes(signedIn, options)
+      })
+      await app.register(async (operators: App) => {
+        operators.addHook('onRequest', requireSignedIn)
+        operators.addHook('onRequest', requireOperator)
+        overviewRoutes(operators, options)
+        overseenGenerationRoutes(operators, options)
+        modelRoutes(operators, options)
+        logRoutes(operators, options)
+        usersRoutes(operators, options)
+        userRoutes(operators, options)
+        moderationPageRoutes(operators, options)
+        imagesRoutes(operators, options)
+        mailsRoutes(operators, options)
+      })
+    },
+    async notFound(error, request, reply) {
+      // Without Postgres the page says the same to a stranger.
+      await readSession(request).catch(() => undefined)
+      return showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers))
+    },
+  }
+}
+
+/** Pages load what is our own and the images; `style` attributes only hold proportions. */
+const securityHeaders = ({ ports, baseUrl }: WebsiteOptions) => ({
+  'content-security-policy': [
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; connect-src 'self'",
+    `img-src 'self' data: ${new URL(ports.images.url('0'.repeat(22))).origin}`,
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'cache-control': 'no-store',
+  ...(baseUrl.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
+})
+
+function showError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = toAppError(thrown, request)
+  if (error.code === 'internal') request.log.error({ err: thrown }, 'page failed')
+  else if (error.code === 'unavailable') request.log.warn({ err: thrown }, 'page could not be served')
+  const { retryAfterSeconds } = error.detail
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+  reply.code(statusOf(error.code))
+  if (isFragment(request)) return sendFragment(reply, <ErrorNotice error={error} />)
+  return sendPage(reply, <ErrorPage error={error} request={request} />)
+}

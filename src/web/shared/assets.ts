@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { App } from '../../http/shared/fastify-app.js'
+
+/** Beside this file; a bundle of the server lies elsewhere. */
+const DIRECTORY = ['../assets/', './web/assets/', '../web/assets/']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find((path) => existsSync(path)) as string
+const { resolve } = createRequire(import.meta.url)
+
+const own = (...files: readonly string[]) => files.map((file) => readFileSync(join(DIRECTORY, file), 'utf8')).join('\n')
+const ofPackages = (...files: readonly string[]) => files.map((file) => readFileSync(resolve(file), 'utf8')).join('\n')
+
+/** Half of a style sheet is indentation and line breaks. */
+const squeezed = (css: string) =>
+  css
+    .replace(/\/\*.*?\*\//gs, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?|(:) /g, '$1$2')
+
+/** Without the lines that are a comment; no template of ours has a line that looks like one. */
+const uncommented = (script: string) => script.replace(/^ *\/\/.*\n/gm, '')
+
+const asset = (name: string, type: string, text: string) => {
+  const body = Buffer.from(text)
+  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 12)
+  // A new version has a new name, so browsers may keep each for ever.
+  return { url: `/assets/${name.replace('.', `.${hash}.`)}`, type, body }
+}
+
+const CSS = 'text/css; charset=utf-8'
+const SCRIPT = 'text/javascript; charset=utf-8'
+
+export const ASSETS = {
+  // Every page has it; base.css comes first, because it names the cascade layers.
+  style: asset('easel.css', CSS, squeezed(own('base.css', 'site.css'))),
+  // One file: htmx begins a turn of the event loop after its own, and an extension that comes later connects no stream.
+  htmx: asset('htmx.js', SCRIPT, ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')),
+  icon: asset('easel.svg', 'image/svg+xml', own('easel.svg')),
+}
+
+/** By the file's name: easel.js, which every page has, and the styles and scripts of single pages. */
+const files = new Map(
+  readdirSync(DIRECTORY)
+    .filter((file) => /\.(css|js)$/.test(file) && file !== 'base.css' && file !== 'site.css')
+    .map((file) => [
+      file,
+      file.endsWith('.css') ? asset(file, CSS, squeezed(own(file))) : asset(file, SCRIPT, uncommented(own(file))),
+    ]),
+)
+
+/** @throws Error if there is no such file in assets/ */
+export function assetUrl(file: string): string {
+  const found = files.get(file)
+  if (!found) throw new Error(`there is no ${file} in assets/`)
+  return found.url
+}
+
+/** What pages load: the style, the scripts and the icon. */
+export function assetRoutes(app: App): void {
+  const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
+  for (const { url, type, body } of [...Object.values(ASSETS), ...files.values()])
+    app.get(url, async (_request, reply) => reply.headers(headers).type(type).send(body))
+  // Browsers and other programs ask for it unasked.
+  app.get('/favicon.ico', async (_request, reply) => reply.redirect(ASSETS.icon.url, 302))
+}

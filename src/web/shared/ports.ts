@@ -1,0 +1,68 @@
+/** The ports that the pages call: the same as those of the interfaces, and what signing in needs. */
+import type { AccountMails, UnsentMailStore } from '../../core/accounts/account-mails.js'
+import type { IdentityProvider, IdentityStore } from '../../core/accounts/identity.js'
+import type { OwnKeyStore } from '../../core/accounts/own-keys.js'
+import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
+import type { SpendingStore } from '../../core/accounts/spending.js'
+import type { CancelStore } from '../../core/generations/cancel.js'
+import type { PublishedImages } from '../../core/images/published-image.js'
+import type { ImageRemovals } from '../../core/images/takedown.js'
+import type { Administration } from '../../core/operator/administration.js'
+import type { AuditResults } from '../../core/operator/audit-result.js'
+import type { CatalogChanges } from '../../core/operator/catalog.js'
+import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
+import type { Oversight } from '../../core/operator/overview.js'
+import type { PauseStore } from '../../core/operator/pauses.js'
+import type { RefusedPromptLog } from '../../core/operator/refused-prompts.js'
+import type { RemovedImages } from '../../core/operator/removed-images.js'
+import type { EventCounter } from '../../http/shared/authentication.js'
+import type { PersonalApiPorts } from '../../http/shared/ports.js'
+
+/** What operators change, within a transaction. */
+export interface OperatorStores {
+  readonly administration: Administration
+  readonly sessions: SessionStore
+  readonly cancels: CancelStore
+  readonly removals: ImageRemovals
+  readonly refusedPromptLog: RefusedPromptLog
+}
+
+export interface WebsitePorts extends PersonalApiPorts {
+  readonly sessions: SessionStore
+  readonly credentials: CredentialStore
+  readonly identities: IdentityStore
+  readonly mails: AccountMails
+  readonly unsentMails: Pick<UnsentMailStore, 'list'>
+  readonly publishedImages: PublishedImages
+  readonly operatorActions: OperatorActions
+  readonly recorded: Recorded<OperatorStores>
+  readonly oversight: Oversight
+  readonly pauses: PauseStore
+  readonly catalog: CatalogChanges
+  readonly administration: Administration
+  readonly refusedPromptLog: RefusedPromptLog
+  readonly removedImages: RemovedImages
+  readonly auditResults: AuditResults
+  readonly ownKeys: OwnKeyStore
+  readonly spending: SpendingStore
+  /** Counts the tries to sign in and to change a password, and what is sent by forms. */
+  readonly guesses: EventCounter
+}
+
+export interface WebsiteOptions {
+  readonly ports: WebsitePorts
+  /** The website's origin, and that of the Personal Access API. */
+  readonly baseUrl: string
+  /** The origin of Create Image. */
+  readonly apiBaseUrl: string
+  /** Of each interface; the pages count towards neither. */
+  readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
+  /** What keys begin with, before the underscore. */
+  readonly keyPrefix: string
+  /** Whether people may make an account. */
+  readonly signUpIsOpen: boolean
+  /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */
+  readonly provider?: (IdentityProvider & { readonly secret: string }) | undefined
+  /** Aborts when this server must stop waiting. */
+  readonly leaving: AbortSignal
+}

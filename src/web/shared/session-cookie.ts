@@ -1,0 +1,115 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hashToken, newToken, SESSION_DAYS, type SessionStore, type SignedIn } from '../../core/accounts/session.js'
+import { AppError } from '../../core/errors.js'
+import type { App } from '../../http/shared/fastify-app.js'
+import { isFragment } from './fragment.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is signed in; null where nobody is. */
+    signedIn: SignedIn | null
+  }
+}
+
+const crossSite = () =>
+  new AppError(
+    'forbidden',
+    'This request came from another website, so nothing was done. Open the page here and repeat.',
+  )
+
+/**
+ * Reads the session of every request of this scope, and refuses what other websites send. The cookie's own protection
+ * (SameSite=Lax) is the second line; the first is CrossOriginProtection of Go 1.25: Sec-Fetch-Site, else Origin.
+ */
+export function registerSessions(app: App, sessions: SessionStore, baseUrl: string): SessionCookie {
+  const secure = baseUrl.startsWith('https:')
+  // The prefix binds it to this host and to https.
+  const name = secure ? '__Host-easel' : 'easel'
+  const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
+
+  const read = async (request: FastifyRequest) => {
+    const token = app.parseCookie(request.headers.cookie ?? '')[name]
+    if (!token) return
+    const tokenHash = hashToken(token)
+    const signedIn = await sessions.find(tokenHash)
+    if (!signedIn) return
+    request.signedIn = signedIn
+    request.caller = signedIn.caller
+    // As a key's, so that open streams can look again.
+    request.keyHash = tokenHash
+  }
+
+  app.decorateRequest('signedIn', null)
+  app.addHook('onRequest', async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request, baseUrl)) throw crossSite()
+    await read(request)
+  })
+
+  return {
+    read,
+    async signIn(request, reply, accountId) {
+      const token = newToken()
+      // A browser has one session: what it held before is of no more use.
+      const { signedIn } = request
+      if (signedIn) await sessions.end(signedIn.caller.account.id, signedIn.sessionId)
+      const userAgent = request.headers['user-agent']?.slice(0, 200)
+      if (!(await sessions.begin(accountId, hashToken(token), userAgent))) return false
+      reply.setCookie(name, token, { ...attributes, maxAge: SESSION_DAYS * 86_400 })
+      return true
+    },
+    async signOut({ signedIn }, reply) {
+      if (signedIn) await sessions.end(signedIn.caller.account.id, signedIn.sessionId)
+      reply.clearCookie(name, attributes)
+    },
+  }
+}
+
+export interface SessionCookie {
+  /** Sets who is signed in, where no route of the scope does it. */
+  read(request: FastifyRequest): Promise<void>
+  /** Begins a session in place of the one that the browser has. False if the account was deleted. */
+  signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
+  signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
+}
+
+function isSameOrigin({ headers, host }: FastifyRequest, baseUrl: string): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin' || site === 'none'
+  // Browsers send neither on plain http, except for the loopback address.
+  const { origin } = headers
+  if (origin === undefined || !URL.canParse(origin)) return false
+  // A proxy may send a host name of its own instead of the one that the browser asked for.
+  return new URL(origin).host === host || new URL(origin).origin === baseUrl
+}
+
+/** Sends those who are not signed in to /sign-in, from where they come back. */
+export async function requireSignedIn(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  if (request.signedIn) return undefined
+  const isPart = isFragment(request)
+  // A fragment would show the sign-in page inside of the page: the page itself goes there.
+  // What a form sends is lost with the session, so one comes back to the page that it is on.
+  const page = isPart ? request.headers['hx-current-url'] : request.headers.referer
+  const from = isPart || request.method !== 'GET' ? pathOf(page) : request.url
+  const to = `/sign-in?next=${encodeURIComponent(from)}`
+  return isPart ? reply.code(401).header('hx-redirect', to).send() : reply.redirect(to, 303)
+}
+
+function pathOf(url: string | readonly string[] | undefined): string {
+  if (typeof url !== 'string' || !URL.canParse(url)) return '/'
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+export const noSuchPage = () =>
+  new AppError('not_found', 'There is no page at this address. Check the link, or begin at the front page.')
+
+/** For the pages of operators; to everybody else they do not exist. */
+export async function requireOperator(request: FastifyRequest): Promise<void> {
+  if (request.signedIn?.role !== 'operator') throw noSuchPage()
+}
+
+/** The session of a request that `requireSignedIn` has let through. */
+export function sessionOf({ signedIn }: FastifyRequest): SignedIn {
+  if (!signedIn) throw new Error('this route is not behind requireSignedIn')
+  return signedIn
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { backendExperience } from '../../../src/core/generations/run/fault-attribution.js'
+import type { Serves } from '../../../src/core/generations/run/ports.js'
+
+const SERVES: Serves = { models: ['a', 'b', 'c'], samplers: ['euler', 'heun', 'ddim'], maxSeed: 1, sizeMultiple: 8 }
+
+type Given = readonly [account: string, model: string, sampler: 'euler' | 'heun' | 'ddim']
+let ids = 0
+const job = ([accountId, filename, sampler]: Given) => ({ id: `gen_${ids++}`, accountId, filename, sampler })
+
+/** One backend, and what is left out there. */
+function given() {
+  // Long: what is left out must still be so when a busy machine looks.
+  const experience = backendExperience({ leftOutMs: 3_600_000 })
+  return {
+    experience,
+    fails: (...its: Given) => experience.sharedFault(job(its)),
+    works: (...its: Given) => experience.noteEnd(job(its), true),
+    leftOut: () => {
+      const { models, samplers } = experience.without(SERVES)
+      return [...(SERVES.models ?? []), ...SERVES.samplers].filter(
+        (name) => !models?.includes(name) && !samplers.some((its) => its === name),
+      )
+    },
+  }
+}
+
+describe('a backend at which the generations of three accounts fail in a row', () => {
+  it('goes on without the sampler that they share', () => {
+    const { fails, leftOut } = given()
+    expect(fails('1', 'a', 'heun')).toBeUndefined()
+    expect(fails('2', 'b', 'heun')).toBeUndefined()
+    expect(leftOut()).toEqual([])
+    expect(fails('3', 'c', 'heun')).toEqual({ times: 0, down: false })
+    expect(leftOut()).toEqual(['heun'])
+  })
+
+  it('goes on without the model that they share', () => {
+    const { fails, leftOut } = given()
+    fails('1', 'b', 'heun')
+    fails('2', 'b', 'euler')
+    expect(fails('3', 'b', 'ddim')).toEqual({ times: 0, down: false })
+    expect(leftOut()).toEqual(['b'])
+  })
+
+  it('blames, of a model and a sampler that they share, the one that has not worked for longer', () => {
+    const cases: [Given, string][] = [
+      [['0', 'a', 'euler'], 'heun'],
+      [['0', 'b', 'heun'], 'a'],
+    ]
+    for (const [worked, blamed] of cases) {
+      const { fails, works, leftOut } = given()
+      works('0', 'a', 'heun')
+      works(...worked)
+      for (const account of ['1', '2', '3']) fails(account, 'a', 'heun')
+      expect(leftOut()).toEqual([blamed])
+    }
+  })
+
+  it('is down when they share neither', () => {
+    const { fails, leftOut } = given()
+    fails('1', 'a', 'heun')
+    fails('2', 'b', 'euler')
+    expect(fails('3', 'a', 'euler')).toEqual({ times: 0, down: true })
+    expect(leftOut()).toEqual([])
+  })
+
+  it('blames nothing that has worked between them', () => {
+    const { fails, works, leftOut } = given()
+    fails('1', 'a', 'heun')
+    fails('2', 'b', 'euler')
+    works('0', 'c', 'ddim')
+    expect(fails('3', 'a', 'euler')).toBeUndefined()
+    expect(fails('4', 'a', 'heun')).toEqual({ times: 0, down: false })
+    expect(leftOut()).toEqual(['a'])
+  })
+})
+
+describe('a model whose file is missing or broken', () => {
+  it('is left out when generations of two accounts have found that', () => {
+    const { experience } = given()
+    const [first, second] = [job(['1', 'a', 'heun']), job(['1', 'a', 'euler'])]
+    expect(experience.noteModelFault(first)).toEqual({ leaveOut: false, again: false })
+    expect(experience.noteModelFault(second)).toEqual({ leaveOut: false, again: false })
+    expect(experience.noteModelFault(first)).toEqual({ leaveOut: false, again: true })
+    expect(experience.noteModelFault(job(['2', 'b', 'heun']))).toEqual({ leaveOut: false, again: false })
+    expect(experience.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: true, again: false })
+  })
+
+  it('is not left out if it has worked between them', () => {
+    const { experience, works } = given()
+    experience.noteModelFault(job(['1', 'a', 'heun']))
+    works('3', 'a', 'heun')
+    expect(experience.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: false, again: false })
+  })
+})
+
+describe('a backend whose inference failed', () => {
+  it('is failing, and lets others draw for a while, until one succeeds', () => {
+    const { experience, works } = given()
+    const state = () => [experience.isFailing(), experience.yields()]
+    expect(state()).toEqual([false, false])
+    experience.noteFailure()
+    expect(state()).toEqual([true, true])
+    works('1', 'a', 'heun')
+    expect(state()).toEqual([false, false])
+  })
+
+  it('lets others go before what it has dropped, until nothing else waits', () => {
+    const { experience } = given()
+    experience.noteDrop('gen_1')
+    experience.noteDrop('gen_2')
+    expect(experience.dropped()).toEqual(['gen_1', 'gen_2'])
+    experience.forgiveDropped()
+    expect(experience.dropped()).toEqual([])
+  })
+})
+
+describe('one account', () => {
+  it('makes a backend leave out no model and no sampler, however many of its generations fail', () => {
+    const { fails, leftOut } = given()
+    for (const model of ['a', 'b', 'c'])
+      for (const sampler of ['euler', 'heun', 'ddim'] as const) expect(fails('1', model, sampler)).toBeUndefined()
+    expect(leftOut()).toEqual([])
+  })
+})
+
+it('a generation’s faults count as its own again after twenty that were shared', () => {
+  const { experience, fails } = given()
+  fails('1', 'a', 'heun')
+  fails('2', 'a', 'heun')
+  const third = job(['3', 'a', 'heun'])
+  const sharedFault = Array.from({ length: 21 }, () => experience.sharedFault(third)?.times)
+  expect(sharedFault).toEqual([...Array.from({ length: 20 }, (_, times) => times), undefined])
+})

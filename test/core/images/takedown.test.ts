@@ -1,0 +1,51 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { imageRemovals } from '../../../src/db/images/image-records.js'
+import { imageStore } from '../../../src/images/open-image-store.js'
+import { call } from '../../support/client.js'
+import { givenUser } from '../../support/givens.js'
+import { type Service, startService } from '../../support/service.js'
+import { until } from '../../support/until.js'
+import { givenReceiver } from '../../support/webhook-receiver.js'
+
+async function given(env: Record<string, string>) {
+  const service = await startService({ worker: true, env: { INFERENCE_URL: 'preview:', ...env } })
+  onTestFinished(() => service.close())
+  const { key } = await givenUser(service.db)
+  const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+  const slug: string = (await call(service.url, 'POST', '/v1/images/generate', { key, body })).body.data.image_id
+  const store = imageStore(service.config)
+  const isGone = async (extension: 'png' | 'webp') => (await store.sha256(slug, extension)) === undefined
+  return { service, key, slug, isGone }
+}
+
+const isFinished = async ({ db }: Service) => (await db.pool.query('SELECT FROM picture_takedowns')).rowCount === 0
+
+it('removes the file of an image whose removal was cut short', async () => {
+  const { service, slug, isGone } = await given({})
+  expect(await isGone('webp')).toBe(false)
+  await imageRemovals(service.db).remove(slug, undefined)
+  await until(() => isGone('png'), 'the end of the file')
+  await until(() => isGone('webp'), 'the end of its thumbnail')
+  await until(() => isFinished(service), 'the end of the removal')
+})
+
+it('tells the CDN of each removed image until it has taken it in, over a restart, too', async () => {
+  const cdn = await givenReceiver(503)
+  const env = { CDN_BASE_URL: 'https://cdn.example/images', CDN_PURGE_URL: cdn.url.replace('//', '//:t%2Fken@') }
+  const { service, key, slug, isGone } = await given(env)
+  expect(await call(service.url, 'DELETE', `/api/v1/images/${slug}`, { key })).toMatchObject({ status: 204 })
+  expect(await cdn.nth(1)).toMatchObject({
+    method: 'POST',
+    headers: { authorization: 'Bearer t/ken', 'content-type': 'application/json' },
+    body: { files: [`https://cdn.example/images/${slug}.png`] },
+  })
+  expect([await isGone('png'), await isGone('webp')]).toEqual([true, true])
+  await service.stopServer()
+
+  cdn.behaviour = 200
+  await service.server()
+  await service.db.pool.query('UPDATE picture_takedowns SET due_at = now()')
+  expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/images/${slug}.png`] })
+  expect((await cdn.nth(3)).body).toEqual({ files: [`https://cdn.example/images/${slug}.webp`] })
+  await until(() => isFinished(service), 'the end of the removal')
+})

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { audit } from '../../../src/db/audit/audit.js'
+import { imageStore } from '../../../src/images/open-image-store.js'
+import { parseConfig } from '../../../src/process/config.js'
+import { useEasel } from '../../cli/easel.js'
+import { givenUser } from '../../support/givens.js'
+import { unguarded } from '../../support/unguarded.js'
+import { until } from '../../support/until.js'
+
+const easel = useEasel()
+
+it('an audit ends at once when its signal is aborted, and so does its statement', async () => {
+  const { databaseUrl, refundFailed, ...config } = parseConfig(easel.env)
+  const blocker = await easel.db.pool.connect()
+  await blocker.query('BEGIN; LOCK TABLE users IN ACCESS EXCLUSIVE MODE')
+  const waiting = async () => {
+    const { rows } = await easel.db.pool.query(
+      `SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'easel audit' AND wait_event_type = 'Lock'`,
+    )
+    return rows.length > 0
+  }
+  try {
+    const telling = new AbortController()
+    const images = imageStore(config)
+    const looks = { redis: undefined, sample: 1, signal: telling.signal }
+    const ended = expect(audit({ databaseUrl, refundFailed, images, ...looks })).rejects.toThrow('terminated')
+    await until(waiting, 'its statement')
+    telling.abort()
+    await ended
+    await until(async () => !(await waiting()), 'the end of its statement')
+  } finally {
+    await blocker.query('ROLLBACK')
+    blocker.release()
+  }
+})
+
+it('an audit on the command line prints the count of each check as JSON and exits with 1 if one finds a violation', async () => {
+  await unguarded(easel.db, 'UPDATE users SET credits = credits + 1 WHERE id = $1', [(await givenUser(easel.db)).id])
+  const { code, stdout, stderr } = await easel.run('audit --json')
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  const { ok, checks } = JSON.parse(stdout)
+  expect(ok).toBe(false)
+  expect(checks).toContainEqual({ name: 'balance-is-sum-of-ledger', violations: 1 })
+  expect(checks).toContainEqual({ name: 'ledger-balances-add-up', violations: 0 })
+})

@@ -1,0 +1,213 @@
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
+import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { MIGRATIONS } from '../../../src/core/release.js'
+import { requireUsableDatabase } from '../../../src/db/checks/database-checks.js'
+import { runStore } from '../../../src/db/generations/run.js'
+import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
+import { newMigration } from '../../../src/db/migrations/new-migration.js'
+import { patientDatabase, useDatabase } from '../../support/database.js'
+import { givenGeneration, givenUser, givenWaiting } from '../../support/givens.js'
+import { createEmptyDatabase, createTestDatabase } from '../../support/services.js'
+import { until } from '../../support/until.js'
+
+const context = useDatabase()
+
+/** The real migrations, those after `last` left out, and these behind them. */
+async function givenMigrations(more: readonly string[], last = '9999'): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'easel-migrations-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await cp(MIGRATIONS, folder, { recursive: true })
+  const path = join(folder, 'meta/_journal.json')
+  const journal = JSON.parse(await readFile(path, 'utf8'))
+  journal.entries = journal.entries.filter(({ tag }: { tag: string }) => tag.slice(0, 4) <= last)
+  for (const [i, text] of more.entries()) {
+    await writeFile(join(folder, `${9000 + i}_test.sql`), text)
+    journal.entries.push({ idx: 9000 + i, version: '7', when: 9e12 + i, tag: `${9000 + i}_test`, breakpoints: true })
+  }
+  await writeFile(path, JSON.stringify(journal))
+  return folder
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+const indexes = async (client: pg.Client, like: string) =>
+  (
+    await client.query(
+      `SELECT relname, indisvalid FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE relname LIKE $1 ORDER BY 1`,
+      [like],
+    )
+  ).rows
+
+/** Of this database: other files use the same Postgres. */
+const WAITS = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database() AND NOT granted`
+
+describe('migrating', () => {
+  it('lets submits and heartbeats go on while it waits for a lock or builds an index', async () => {
+    const { db, url } = context
+    await givenWaiting(db, await givenUser(db, { developer: { concurrency: 1 } }), {
+      personal: 1000,
+      create_image: 0,
+    })
+    await givenGeneration(db, await givenUser(db))
+    const runs = runStore(db, { refundFailed: true })
+    const serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+    const { id, attempt } = (await runs.claim({ worker: 'w', backend: 'b' }, serves)) as ClaimedGeneration
+    const column = 'ALTER TABLE generations ADD COLUMN note text'
+    const index = '-- no-transaction\nCREATE INDEX CONCURRENTLY IF NOT EXISTS generations_note ON generations (note)'
+    const other = await connected(url)
+    for (const [files, lock] of [
+      [[column], 'relation'],
+      [[column, index], 'virtualxid'],
+    ] as const) {
+      // Somebody's long transaction that writes: no table lock and no index is to be had before it ends.
+      await other.query('BEGIN')
+      await other.query(`UPDATE generations SET prompt = 'other' WHERE id = (SELECT min(id) FROM generations)`)
+      const told: string[] = []
+      const migrated = migrateDatabase(url, await givenMigrations(files), (line) => told.push(line))
+      migrated.catch(() => undefined)
+      await until(
+        async () => (await db.pool.query(`${WAITS} AND locktype = $1`, [lock])).rowCount,
+        `the wait for a ${lock}`,
+      )
+      for (let i = 0; i < 10; i++) {
+        await givenGeneration(db, await givenUser(db))
+        expect(await runs.heartbeat(id, attempt)).toBe(true)
+      }
+      if (lock === 'relation')
+        await until(() => told.some((line) => /waits for a long transaction/.test(line)), 'a line about the wait')
+      await other.query('COMMIT')
+      await migrated
+    }
+    expect(await indexes(other, 'generations_note')).toEqual([{ relname: 'generations_note', indisvalid: true }])
+  })
+
+  it('continues after Drizzle’s own migrator, and builds the missing indexes while other clients write', async () => {
+    const { url } = await createEmptyDatabase()
+    const client = await connected(url)
+    await migrate(drizzle(client), { migrationsFolder: await givenMigrations([], '0011') })
+    await client.query(
+      `INSERT INTO users (username) VALUES ('one');
+       INSERT INTO api_keys (user_id, kind, hash, hint) SELECT id, 'developer', sha256('k'), 'k' FROM users;
+       INSERT INTO model_versions (id, name, model_name, base_model, type, filename) VALUES (1, '', '', '', '', '')`,
+    )
+    const write = (db: pg.Client) =>
+      db.query(`
+        INSERT INTO generations (id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt,
+          negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at)
+        SELECT gen_random_uuid(), user_id, id, 'personal', true, 1, '', '', '', '', 8, 8, 1, 1, 1, '', 1, '{s}', 0, now()
+          FROM api_keys`)
+    const other = await connected(url)
+    await other.query('BEGIN')
+    await write(other)
+    const migrated = migrateDatabase(url)
+    migrated.catch(() => undefined)
+    await until(async () => (await client.query(WAITS)).rowCount, 'the wait for the writer')
+    // The migration may hold it for a moment, but not until the other has ended.
+    await client.query(`SET lock_timeout = '60s'`)
+    await write(client)
+    await other.query('COMMIT')
+    await migrated
+    expect(await indexes(client, 'generations_newest%')).toEqual([
+      { relname: 'generations_newest_failed', indisvalid: true },
+      { relname: 'generations_newest_succeeded', indisvalid: true },
+    ])
+    const { rows } = await client.query('SELECT created_at FROM drizzle.__drizzle_migrations ORDER BY id')
+    const journal = JSON.parse(await readFile(join(MIGRATIONS, 'meta/_journal.json'), 'utf8'))
+    expect(rows.map((row) => Number(row.created_at))).toEqual(journal.entries.map(({ when }: { when: number }) => when))
+  })
+
+  it('keeps the files before one that fails, and builds an index anew that was left half built', async () => {
+    const { url } = await createTestDatabase()
+    const client = await connected(url)
+    const folder = await givenMigrations([
+      'CREATE TABLE notes (note text)',
+      '-- no-transaction\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS notes_note ON notes (note)\n' +
+        '--> statement-breakpoint\nCREATE INDEX CONCURRENTLY IF NOT EXISTS notes_length ON notes (length(note))',
+    ])
+    await migrateDatabase(url, await givenMigrations(['CREATE TABLE notes (note text)']))
+    await client.query(`INSERT INTO notes VALUES ('same'), ('same')`)
+    await expect(migrateDatabase(url, folder)).rejects.toThrow(/notes_note/)
+    expect(await indexes(client, 'notes%')).toEqual([{ relname: 'notes_note', indisvalid: false }])
+    await client.query('DELETE FROM notes')
+    const told: string[] = []
+    const migrate = () => migrateDatabase(url, folder, (line) => told.push(line))
+    const applied = await Promise.all([migrate(), migrate()])
+    expect(applied.sort()).toEqual([[], ['9001_test']])
+    expect(told).toContain('The index notes_note was left half built: it is built anew.')
+    expect(await indexes(client, 'notes%')).toEqual([
+      { relname: 'notes_length', indisvalid: true },
+      { relname: 'notes_note', indisvalid: true },
+    ])
+  })
+})
+
+describe('a database that cannot keep every character', () => {
+  it('is refused by the migration and by a process, in a sentence that says how to create another', async () => {
+    const { url, drop } = await createEmptyDatabase('LATIN1')
+    onTestFinished(drop)
+    const refusal = /^The database has the encoding LATIN1, which lacks most characters: create it anew /
+    await expect(migrateDatabase(url)).rejects.toThrow(refusal)
+    const db = patientDatabase(url, 1)
+    onTestFinished(() => db.pool.end())
+    await expect(requireUsableDatabase(db)).rejects.toThrow(refusal)
+  })
+})
+
+describe('a migration', () => {
+  it('gives an existing catalog its revision', async () => {
+    const { url } = await createEmptyDatabase()
+    await migrateDatabase(url, await givenMigrations([], '0030'))
+    await migrateDatabase(url)
+    expect((await (await connected(url)).query('SELECT FROM catalog_revision')).rowCount).toBe(1)
+  })
+
+  it('builds an index on an existing table outside a transaction', async () => {
+    const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql') && name > '0013')
+    const blocking: string[] = []
+    for (const name of files) {
+      const text = await readFile(join(MIGRATIONS, name), 'utf8')
+      if (text.startsWith('-- no-transaction\n')) continue
+      for (const [, table] of text.matchAll(/^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/gm))
+        if (!new RegExp(`^CREATE (UNLOGGED )?TABLE ${table} `, 'm').test(text)) blocking.push(`${name}: ${table}`)
+    }
+    expect(blocking).toEqual([])
+  })
+
+  it('is made by one command in the form in which it can be applied', async () => {
+    const folder = await givenMigrations([])
+    const path = newMigration('Notes on users', folder)
+    expect(path).toMatch(/\/\d{4}_notes_on_users\.sql$/)
+    await writeFile(path, `${await readFile(path, 'utf8')}CREATE TABLE notes (note text);\n`)
+    await expectInOrder(folder)
+    const { url } = await createTestDatabase()
+    await migrateDatabase(url, folder)
+    expect((await (await connected(url)).query('SELECT FROM notes')).rowCount).toBe(0)
+    expect(() => newMigration('', folder)).toThrow('npm run migration -- <name>')
+  })
+})
+
+describe('the migrations', () => {
+  it('are all in the journal, ordered by number and by time', () => expectInOrder(MIGRATIONS))
+})
+
+async function expectInOrder(folder: string): Promise<void> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+  const { entries } = JSON.parse(await readFile(join(folder, 'meta/_journal.json'), 'utf8'))
+  expect(entries.map(({ tag }: { tag: string }) => `${tag}.sql`)).toEqual(files)
+  expect(files.map((name) => Number(name.slice(0, 4)))).toEqual(files.map((_, i) => i + 1))
+  expect(entries.map(({ idx }: { idx: number }) => idx)).toEqual(files.map((_, i) => i))
+  const times = entries.map(({ when }: { when: number }) => when)
+  expect(times).toEqual([...new Set<number>(times)].sort((a, b) => a - b))
+}

@@ -1,0 +1,101 @@
+import { is, SQL } from 'drizzle-orm'
+import { getTableConfig, type IndexedColumn, PgDialect, PgTable } from 'drizzle-orm/pg-core'
+import type pg from 'pg'
+import { expect, it } from 'vitest'
+import * as service from '../../../src/db/schema/generations.js'
+import * as processes from '../../../src/db/schema/process.js'
+import * as webhooks from '../../../src/db/schema/webhooks.js'
+import * as website from '../../../src/db/schema/website.js'
+import { useDatabase } from '../../support/database.js'
+
+const context = useDatabase()
+const TABLES = Object.values({ ...service, ...webhooks, ...website, ...processes }).filter((value) =>
+  is(value, PgTable),
+)
+
+it('the schema describes each table, column, default, constraint and index that the migrations make', async () => {
+  const client = await context.db.pool.connect()
+  try {
+    // Postgres writes both down in its own words.
+    await client.query('CREATE SCHEMA described; SET search_path = described, public')
+    for (const statement of described()) await client.query(statement)
+    const [there, migrated] = [await madeIn(client, 'described'), await madeIn(client, 'public')]
+    expect(migrated.length).toBeGreaterThan(250)
+    expect(there).toEqual(migrated)
+  } finally {
+    client.release(true)
+  }
+})
+
+/** As SQL that makes the tables of the schema, those that others refer to first. */
+function described(): string[] {
+  const tables = TABLES.map((table) => getTableConfig(table))
+  const foreignKeys = tables.flatMap(({ name, foreignKeys }) =>
+    foreignKeys.map((key) => {
+      const { columns, foreignTable, foreignColumns } = key.reference()
+      const to = `${getTableConfig(foreignTable).name} (${names(foreignColumns)})`
+      return `ALTER TABLE ${name} ADD FOREIGN KEY (${names(columns)}) REFERENCES ${to}`
+    }),
+  )
+  return [...tables.flatMap(tableOf), ...foreignKeys]
+}
+
+function tableOf(table: ReturnType<typeof getTableConfig>): string[] {
+  const columns = table.columns.map((column) =>
+    [
+      column.name,
+      column.getSQLType(),
+      column.notNull && 'NOT NULL',
+      column.primary && 'PRIMARY KEY',
+      column.isUnique && `CONSTRAINT ${column.uniqueName} UNIQUE`,
+      column.default !== undefined && `DEFAULT ${literal(column.default)}`,
+      column.generatedIdentity && `GENERATED ${column.generatedIdentity.type} AS IDENTITY`,
+    ]
+      .filter(Boolean)
+      .join(' '),
+  )
+  const constraints = [
+    ...table.primaryKeys.map((key) => `PRIMARY KEY (${names(key.columns)})`),
+    ...table.uniqueConstraints.map((key) => `CONSTRAINT ${key.getName()} UNIQUE (${names(key.columns)})`),
+    ...table.checks.map(({ name, value }) => `CONSTRAINT ${name} CHECK (${textOf(value)})`),
+  ]
+  const indexes = table.indexes.map(({ config: { name, unique, method, columns, where } }) => {
+    const keys = columns.map((column) => (is(column, SQL) ? textOf(column) : keyOf(column as IndexedColumn)))
+    const of = `${table.name} USING ${method} (${keys.join(', ')})`
+    return `CREATE ${unique ? 'UNIQUE' : ''} INDEX ${name} ON ${of} ${where ? `WHERE ${textOf(where)}` : ''}`
+  })
+  return [`CREATE TABLE ${table.name} (${[...columns, ...constraints].join(', ')})`, ...indexes]
+}
+
+const names = (columns: readonly { readonly name: string }[]) => columns.map(({ name }) => name).join(', ')
+
+const keyOf = ({ name, indexConfig: { order, nulls, opClass } }: IndexedColumn) =>
+  `${name} ${opClass ?? ''} ${order} NULLS ${nulls}`
+
+const textOf = (value: SQL) => new PgDialect().sqlToQuery(value.inlineParams(), 'indexes').sql
+
+function literal(value: unknown): string {
+  if (is(value, SQL)) return textOf(value)
+  if (Array.isArray(value)) return `'{${value}}'`
+  return typeof value === 'string' ? `'${value}'` : String(value)
+}
+
+/** What there is in a namespace, a line each. Keys have names of their own where a migration gave them none. */
+async function madeIn(client: pg.PoolClient, namespace: string): Promise<string[]> {
+  const { rows } = await client.query<{ line: string }>(
+    `WITH tables AS (SELECT oid, relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r')
+     SELECT concat_ws(' ', relname, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
+                      pg_get_expr(adbin, adrelid)) AS line
+       FROM tables JOIN pg_attribute a ON attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
+       LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+     UNION ALL
+     SELECT concat_ws(' ', relname, CASE WHEN contype IN ('c', 'u') THEN conname END, pg_get_constraintdef(c.oid))
+       FROM tables JOIN pg_constraint c ON conrelid = tables.oid WHERE contype <> 'n'
+     UNION ALL
+     SELECT pg_get_indexdef(indexrelid)
+       FROM tables JOIN pg_index ON indrelid = tables.oid AND indisvalid AND NOT indisprimary
+     ORDER BY 1`,
+    [namespace],
+  )
+  return rows.map(({ line }) => line.replaceAll(`${namespace}.`, '')).toSorted()
+}

@@ -1,0 +1,298 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newSlug } from '../../../src/core/generations/generation.js'
+import { createImageStore } from '../../../src/images/open-image-store.js'
+import { call, expectPersonalError } from '../../support/client.js'
+import { directoryOf } from '../../support/image-storage.js'
+import { sendRaw } from '../../support/raw-http.js'
+import { refuse, type S3Server, startS3 } from '../../support/s3-server.js'
+import { type Service, useService } from '../../support/service.js'
+
+const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(5000, 7)])
+const THUMBNAIL = Buffer.from('RIFF a smaller one')
+const slug = newSlug()
+
+let directory: string
+let s3: S3Server
+/** Of the describe that runs. */
+let service: Service
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'easel-cdn-'))
+  s3 = await startS3(join(directory, 's3'))
+})
+afterAll(async () => {
+  await s3.close()
+  await rm(directory, { recursive: true, force: true, maxRetries: 20 })
+})
+
+const inFiles = useService({ inFiles: true })
+const inBucket = useService(async () => ({ env: await s3.env('cdn') }))
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${service.url}${path}`, { method, headers })
+
+const IMAGE_HEADERS = {
+  'content-type': 'image/png',
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'content-security-policy': "default-src 'none'; sandbox",
+}
+
+function expectImageHeaders(headers: Headers) {
+  for (const [name, value] of Object.entries(IMAGE_HEADERS)) expect(headers.get(name), name).toBe(value)
+}
+
+describe.each([
+  ['a directory', inFiles, (name: string) => join(directoryOf(service.config), name)],
+  ['a bucket', inBucket, (name: string) => join(directory, 's3/cdn/images', `${name}._S3rver_object`)],
+])('GET /cdn/<slug>.png from %s', (_store, context, placeOf) => {
+  beforeAll(async () => {
+    service = context.service
+    const images = await createImageStore(service.config)
+    await images.put(slug, PNG, { thumbnail: THUMBNAIL })
+    // What must never be reached: beside the images, below them, and under names that are no image's.
+    await mkdir(dirname(placeOf('below/x')), { recursive: true })
+    for (const name of ['secret.txt', `${'a'.repeat(22)}.txt`, `.${slug}.0123456789abcdef.tmp`, `below/${slug}.png`])
+      await writeFile(placeOf(name), 'secret')
+  })
+
+  it('serves the image to anyone, with headers to keep it for ever and show it anywhere', async () => {
+    const answer = await get(`/cdn/${slug}.png`)
+    expect(answer.status).toBe(200)
+    expectImageHeaders(answer.headers)
+    expect(answer.headers.get('content-length')).toBe(String(PNG.length))
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
+  })
+
+  it('answers a HEAD with the same headers', async () => {
+    const answer = await get(`/cdn/${slug}.png`, {}, 'HEAD')
+    expect(answer.status).toBe(200)
+    expectImageHeaders(answer.headers)
+    expect(answer.headers.get('content-length')).toBe(String(PNG.length))
+    expect((await answer.arrayBuffer()).byteLength).toBe(0)
+  })
+
+  it('serves a range of it', async () => {
+    const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=0-7' })
+    expect(answer.status).toBe(206)
+    expectImageHeaders(answer.headers)
+    expect(answer.headers.get('content-range')).toBe(`bytes 0-7/${PNG.length}`)
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG.subarray(0, 8))).toBe(true)
+  })
+
+  it('serves all of it to a client that asks for the rest of a version that it is not', async () => {
+    const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=8-', 'if-range': '"another version"' })
+    expect(answer.status).toBe(200)
+    expectImageHeaders(answer.headers)
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
+  })
+
+  it('refuses a range beyond its end with a 416', async () => {
+    const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=999999-' })
+    expect(answer.status).toBe(416)
+    expect(answer.headers.get('content-range')).toBe(`bytes */${PNG.length}`)
+    expect(answer.headers.get('cache-control')).toBeNull()
+    expect(await answer.json()).toEqual({ error: expect.any(String) })
+  })
+
+  it('answers 304 to a client that has the image', async () => {
+    const { headers } = await get(`/cdn/${slug}.png`)
+    for (const condition of [
+      `If-None-Match: ${headers.get('etag')}`,
+      `If-Modified-Since: ${headers.get('last-modified')}`,
+    ]) {
+      // Over a socket: fetch would say that it wants no cached answer.
+      const request = `GET /cdn/${slug}.png HTTP/1.1\r\nHost: easel.test\r\n${condition}\r\n\r\n`
+      const answer = await sendRaw(service.url, request)
+      expect(answer?.status).toBe(304)
+      expect(answer?.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    }
+  })
+
+  it('answers 412 to a client that wants another one, and gives it to one that wants this one', async () => {
+    const { headers } = await get(`/cdn/${slug}.png`)
+    const [etag, modified] = [headers.get('etag'), headers.get('last-modified')]
+    const past = 'Sat, 01 Jan 2000 00:00:00 GMT'
+    const another = [
+      ...[{ 'if-match': '"another"' }, { 'if-match': '"one", W/"other"' }, { 'if-unmodified-since': past }],
+      ...[
+        { 'if-match': '"another"', 'if-none-match': etag },
+        { 'if-match': '"another"', range: 'bytes=0-1' },
+      ],
+    ]
+    const same = [
+      ...['*', etag, `"another", ${etag}`].map((tags) => ({ 'if-match': tags })),
+      ...[modified, 'never'].map((date) => ({ 'if-unmodified-since': date })),
+    ]
+    for (const method of ['GET', 'HEAD']) {
+      const statusOf = async (headers: object) =>
+        (await fetch(`${service.url}/cdn/${slug}.png`, { method, headers: headers as Record<string, string> })).status
+      for (const conditions of another) expect([conditions, await statusOf(conditions)]).toEqual([conditions, 412])
+      for (const conditions of same) expect([conditions, await statusOf(conditions)]).toEqual([conditions, 200])
+    }
+    const refused = await get(`/cdn/${slug}.png`, { 'if-match': '"another"' })
+    expect(refused.headers.get('cache-control')).toBeNull()
+    expect(await refused.json()).toEqual({ error: expect.stringMatching(/^The image is not the one that If-Match/) })
+  })
+
+  it('serves its thumbnail beside it', async () => {
+    const answer = await get(`/cdn/${slug}.webp`)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('image/webp')
+    expect(answer.headers.get('cache-control')).toBe(IMAGE_HEADERS['cache-control'])
+    expect(Buffer.from(await answer.arrayBuffer()).equals(THUMBNAIL)).toBe(true)
+    expect((await get(`/cdn/${newSlug()}.webp`)).status).toBe(404)
+  })
+
+  it('answers a 404 that no cache keeps, where there is no image', async () => {
+    const answer = await call(service.url, 'GET', `/cdn/${newSlug()}.png`)
+    expectPersonalError(answer, 404, /^No such endpoint: /)
+    expect(answer.headers.get('cache-control')).toBeNull()
+    expect(answer.headers.get('etag')).toBeNull()
+    expect(answer.headers.get('last-modified')).toBeNull()
+  })
+
+  it('answers 404 once its file was removed', async () => {
+    const images = await createImageStore(service.config)
+    const removed = newSlug()
+    await images.put(removed, PNG)
+    expect((await get(`/cdn/${removed}.png`)).status).toBe(200)
+    await images.remove(removed)
+    expect((await get(`/cdn/${removed}.png`)).status).toBe(404)
+  })
+
+  it.each([
+    '/cdn',
+    '/cdn/',
+    '/cdn/.',
+    '/cdn/..',
+    `/cdn/${slug}`,
+    `/cdn/${slug}.PNG`,
+    `/cdn/${slug}.png/`,
+    `/cdn/${slug}.png.txt`,
+    `/cdn/${slug}.txt`,
+    `/cdn/${'a'.repeat(22)}.txt`,
+    '/cdn/secret.txt',
+    `/cdn/.${slug}.0123456789abcdef.tmp`,
+    `/cdn/below/${slug}.png`,
+    `/cdn/below%2F${slug}.png`,
+    `/cdn/..%2f${slug}.png`,
+    `/cdn/%2e%2e/${slug}.png`,
+    '/cdn/..%2f..%2f..%2f..%2fetc%2fpasswd',
+    '/cdn/../../../../etc/passwd',
+    '/cdn/..\\..\\etc\\passwd',
+    '/cdn/%5c..%5c..%5cetc%5cpasswd',
+    `/cdn/${slug}.png%00`,
+    `/cdn/${slug}%00.png`,
+    `/cdn/${slug.slice(1)}%0a.png`,
+    `/cdn//${slug}.png`,
+    `/cdn/%2f${slug}.png`,
+    `/cdn/${'%F0%9F%98%80'.repeat(5)}xx.png`,
+    `/cdn/${'a'.repeat(8000)}.png`,
+    '/cdn/%',
+    '/cdn/%ff.png',
+  ])('serves nothing but images: %.50s', async (path) => {
+    // Over a socket: fetch would tidy the path up.
+    const answer = await sendRaw(service.url, `GET ${path} HTTP/1.1\r\nHost: easel.test\r\nConnection: close\r\n\r\n`)
+    expect([400, 404]).toContain(answer?.status)
+    expect(answer?.body).toEqual({ error: expect.any(String) })
+    expect(answer?.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('cannot be written to', async () => {
+    for (const method of ['PUT', 'POST', 'DELETE', 'PATCH']) {
+      expect((await get(`/cdn/${slug}.png`, {}, method)).status).toBe(405)
+    }
+  })
+})
+
+describe('a directory', () => {
+  beforeAll(() => {
+    service = inFiles.service
+  })
+
+  it('is not left by a link that leads out of it', async () => {
+    const link = newSlug()
+    await symlink('/etc/hostname', join(directoryOf(service.config), `${link}.png`))
+    expect((await get(`/cdn/${link}.png`)).status).toBe(404)
+  })
+
+  it('that is away as a whole makes each image a 503, not a 404', async () => {
+    const storagePath = directoryOf(service.config)
+    await (await createImageStore(service.config)).put(slug, PNG)
+    await rename(storagePath, `${storagePath}-away`)
+    try {
+      for (const put of [async () => undefined, () => writeFile(storagePath, 'no directory')]) {
+        await put()
+        const answer = await call(service.url, 'GET', `/cdn/${slug}.png`)
+        expectPersonalError(answer, 503, /temporarily unavailable/)
+        expect(answer.headers.get('cache-control')).toBeNull()
+      }
+    } finally {
+      await rm(storagePath, { force: true })
+      await rename(`${storagePath}-away`, storagePath)
+    }
+    expect((await get(`/cdn/${slug}.png`)).status).toBe(200)
+  })
+})
+
+describe('a bucket', () => {
+  const path = `/cdn/${slug}.png`
+  beforeAll(async () => {
+    service = inBucket.service
+    await (await createImageStore(service.config)).put(slug, PNG)
+  })
+
+  it('that is away or gone makes each image a 503, not a 404', async () => {
+    for (const fault of [
+      (_: unknown, response: ServerResponse) => refuse(response, 500, 'InternalError'),
+      (_: unknown, response: ServerResponse) => refuse(response, 403, 'InvalidAccessKeyId'),
+      (request: IncomingMessage, response: ServerResponse) =>
+        request.method === 'HEAD' ? refuse(response, 404, 'NotFound') : refuse(response, 404, 'NoSuchBucket'),
+    ]) {
+      s3.fault = fault
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await get(path, {}, method)
+        expect(answer.status).toBe(503)
+        expect(answer.headers.get('cache-control')).toBeNull()
+      }
+    }
+    s3.fault = undefined
+    expect((await get(path)).status).toBe(200)
+  })
+
+  it('that does not say how long an image is has it served without a length', async () => {
+    s3.fault = (_request, response) => {
+      response.writeHead(200, { etag: '"x"' }).write(PNG.subarray(0, 100))
+      response.end(PNG.subarray(100))
+      return 'handled'
+    }
+    const answer = await get(path)
+    s3.fault = undefined
+    expect(answer.headers.get('content-length')).toBeNull()
+    expect(answer.headers.get('last-modified')).toBeNull()
+    expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
+  })
+
+  it('is no longer read from when the client has gone away', async () => {
+    const large = newSlug()
+    await (await createImageStore(service.config)).put(large, Buffer.alloc(16 * 1024 * 1024))
+    const ended = new Promise<void>((resolve) => {
+      s3.fault = (_request, response) => {
+        response.once('close', resolve)
+        return 'pass'
+      }
+    })
+    const client = new AbortController()
+    const answer = await fetch(`${service.url}/cdn/${large}.png`, { signal: client.signal })
+    expect(answer.status).toBe(200)
+    client.abort()
+    await ended
+    s3.fault = undefined
+  })
+})

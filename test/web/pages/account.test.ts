@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import { isPassword } from '../../../src/core/accounts/password.js'
+import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
+import { spendingStore } from '../../../src/db/accounts/spending.js'
+import { browserName } from '../../../src/web/parts/browser-name.js'
+import { call } from '../../support/client.js'
+import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'
+import { type GivenUser, givenUser, MODEL } from '../../support/givens.js'
+import { useService } from '../../support/service.js'
+import { givenEndedGeneration } from '../../support/stand-in-worker.js'
+import { textOf, visit } from '../../support/website-client.js'
+
+const context = useService()
+const HOSTILE = '<img src=x onerror=alert(1)>\nsecond \u202E"line"'
+const NEXT = 'a longer one, newly chosen'
+
+async function given({ password = false, ...options }: Parameters<typeof givenUser>[1] & { password?: boolean } = {}) {
+  const { db, url } = context.service
+  const user = await givenUser(db, options)
+  if (password) await givenPassword(db, user)
+  const cookie = await givenSession(db, user)
+  return {
+    user,
+    cookie,
+    get: (path = '/account', as = cookie) => visit(url, path, { cookie: as }),
+    post: (path: string, body: Record<string, string> = {}, as = cookie) => visit(url, path, { cookie: as, body }),
+    sessions: () => sessionStore(db).list(user.id),
+    hasPassword: async (text: string) =>
+      isPassword(text, (await credentialStore(db).find(user.username))?.passwordHash),
+  }
+}
+
+const givenEnd = async (user: GivenUser, prompt: string, fails = false) =>
+  (await givenEndedGeneration(context.service.db, user, { prompt, batchSize: 2 }, fails ? 'fail' : 'succeed')).slugs[0]
+
+describe('the account page', () => {
+  it('shows the credits, the plan, what the credits went to, and what was given back', async () => {
+    const { user, get } = await given({ credits: 1250 })
+    const slug = await givenEnd(user, HOSTILE)
+    await givenEnd(user, 'a lighthouse', true)
+    const { html } = await get()
+    const sectionOf = (name: string) =>
+      textOf(new RegExp(`<section[^>]*aria-labelledby="${name}".*?</section>`, 's').exec(html)?.[0] ?? '')
+    expect(sectionOf('held')).toContain('1,248')
+    expect(sectionOf('plan')).toMatch(/Pro.*active/)
+    const rows = html.slice(html.indexOf('id="history"')).split('<tr>').slice(2)
+    const shown = rows.map(textOf)
+    expect(shown[0]).toMatch(/Given back.*a lighthouse.*Unnamed key.*\+21,248/)
+    expect(shown[1]).toMatch(/Failed.*a lighthouse.*The model broke\..*−21,246/)
+    expect(shown[2]).toContain(HOSTILE)
+    expect(rows[2]).toContain(`href="/image/${slug}"`)
+    expect(shown[3]).toMatch(/Added.*Operator.*\+1,2501,250/)
+  })
+})
+
+describe('changing the password', () => {
+  it('needs the right current one and a new one that is long enough; otherwise nothing changes', async () => {
+    const { post, hasPassword, sessions, user } = await given({ password: true })
+    await givenSession(context.service.db, user)
+    const wrong = await post('/account/password', { current: 'wrong', next: NEXT })
+    expect([wrong.status, wrong.html.includes('The current password is not right.')]).toEqual([403, true])
+    const short = await post('/account/password', { current: PASSWORD, next: 'short' })
+    expect([short.status, short.html.includes('A password has 10 to 200 characters')]).toEqual([400, true])
+    expect((await post('/account/password')).status).toBe(400)
+    expect(await hasPassword(PASSWORD)).toBe(true)
+    expect(await sessions()).toHaveLength(2)
+    for (const { html } of [wrong, short]) expect(html).not.toContain(PASSWORD)
+  })
+
+  it('keeps the session that changed it and ends the account’s others', async () => {
+    const { post, get, hasPassword, user } = await given({ password: true })
+    const elsewhere = await givenSession(context.service.db, user)
+    const { location } = await post('/account/password', { current: PASSWORD, next: NEXT })
+    expect(location).toBe('/account?done=password')
+    expect(await hasPassword(NEXT)).toBe(true)
+    expect((await get(location as string)).html).toContain('Your password is changed.')
+    expect((await get('/account', elsewhere)).location).toMatch(/^\/sign-in/)
+  })
+
+  it('asks for no current one if the account has none', async () => {
+    const { post, hasPassword, get } = await given()
+    expect((await get()).html).not.toContain('Current password')
+    expect((await post('/account/password', { next: NEXT })).location).toBe('/account?done=password')
+    expect(await hasPassword(NEXT)).toBe(true)
+  })
+
+  it('is refused after too many wrong tries, even with the right current one', async () => {
+    const { post, hasPassword } = await given({ password: true })
+    await Promise.all(Array.from({ length: 12 }, () => post('/account/password', { current: 'wrong', next: 'short' })))
+    expect((await post('/account/password', { current: PASSWORD, next: NEXT })).status).toBe(429)
+    expect(await hasPassword(PASSWORD)).toBe(true)
+  })
+})
+
+describe('a session', () => {
+  it('is ended by its owner, one at a time, and by nobody else', async () => {
+    const { post, sessions, user, get } = await given()
+    const other = await given()
+    await givenSession(context.service.db, user)
+    const [mine] = await sessionStore(context.service.db).list(other.user.id)
+    for (const id of [mine?.id, 'nonsense', crypto.randomUUID()])
+      expect((await post(`/account/sessions/${id}/end`)).status).toBe(303)
+    expect(await other.sessions()).toHaveLength(1)
+    const { html } = await get()
+    const [id] = /(?<=\/account\/sessions\/)[0-9a-f-]{36}/.exec(html) ?? []
+    await post(`/account/sessions/${id}/end`)
+    expect(await sessions()).toHaveLength(1)
+    expect((await get()).html).toContain('this one')
+  })
+
+  it('that has ended cannot change the password any more', async () => {
+    const { post, sessions, hasPassword } = await given({ password: true })
+    await post('/account/sessions/end')
+    expect(await sessions()).toEqual([])
+    const late = await post('/account/password', { current: PASSWORD, next: NEXT })
+    expect(late.location).toMatch(/^\/sign-in/)
+    expect(await hasPassword(PASSWORD)).toBe(true)
+  })
+
+  it.each([
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0 Safari/537.36 Edg/126.0',
+      'Edge on Windows',
+    ],
+    ['Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) Version/17.5 Mobile Safari/604.1', 'Safari on iPhone'],
+    ['Mozilla/5.0 (Linux; Android 14) Chrome/126.0 Mobile Safari/537.36', 'Chrome on Android'],
+    ['Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0', 'Firefox on Linux'],
+    ['<script>', 'Unknown browser'],
+    [null, 'Unknown browser'],
+  ])('of the browser %j is listed as %s', (userAgent, name) => {
+    expect(browserName(userAgent)).toBe(name)
+  })
+})
+
+describe('the credit history', () => {
+  it('shows only the account’s own entries, in pages that lose and repeat nothing', async () => {
+    const { db } = context.service
+    const { user, get } = await given({ credits: 0 })
+    const other = await givenUser(db, { credits: 0 })
+    await db.pool.query(
+      `INSERT INTO credit_ledger (user_id, kind, delta, balance, note)
+       SELECT CASE WHEN n <= 60 THEN $1::uuid ELSE $2::uuid END, 'grant', 1, n, 'note <' || n || '>'
+       FROM generate_series(1, 70) n`,
+      [user.id, other.id],
+    )
+    const notes: number[] = []
+    let path: string | undefined = '/account'
+    for (; path; ) {
+      const { html } = await get(path)
+      notes.push(...[...html.matchAll(/note &lt;(\d+)>/g)].map(([, n]) => Number(n)))
+      path = /href="(\/account\?cursor=[^"#]+)/.exec(html)?.[1]
+    }
+    expect(notes).toEqual(Array.from({ length: 60 }, (_, n) => 60 - n))
+    expect((await get('/account?cursor=nonsense&done=nonsense')).status).toBe(200)
+  })
+
+  it('of the API has none of the fields that only the page shows', async () => {
+    const { user } = await given()
+    await givenEnd(user, HOSTILE)
+    const { body } = await call(context.service.url, 'GET', '/api/v1/credits', { key: user.key })
+    const fields = ['balance', 'created_at', 'delta', 'generation_id', 'kind', 'note']
+    expect(Object.keys(body.entries[0]).sort()).toEqual(fields)
+  })
+
+  it('adds up the spending of 30 days, without what was given back, with today as the last', async () => {
+    const { user } = await given()
+    await givenEnd(user, 'kept')
+    await givenEnd(user, 'given back', true)
+    const today = () => new Date().toISOString().slice(0, 10)
+    const before = today()
+    const days = await spendingStore(context.service.db).days(user.id)
+    expect(days).toHaveLength(30)
+    expect(days.map(({ spent }) => spent).filter((spent) => spent > 0)).toEqual([2])
+    expect([before, today()]).toContain(days[29]?.day)
+  })
+
+  it('adds up the spending of a day to the last credit, however much it is', async () => {
+    const { user } = await given({ credits: 20_000_000 })
+    // The first whole number that a `real` of Postgres can not hold.
+    const model = { ...MODEL, creditsPerImage: 16_777_217 }
+    await givenEndedGeneration(context.service.db, user, { model })
+    const days = await spendingStore(context.service.db).days(user.id)
+    expect(days.map(({ spent }) => spent).filter((spent) => spent > 0)).toEqual([16_777_217])
+  })
+})

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Running } from '../../../src/process/run-process.js'
+import { startServer } from '../../../src/process/start-server.js'
+import { describeInBrowser, useBrowser } from '../../support/browser.js'
+import { freePort } from '../../support/free-port.js'
+import { type GivenImage, givenFiles } from '../../support/given-images.js'
+import { silentLog, useService } from '../../support/service.js'
+import { givenAccount, HOSTILE, sizeOf } from './given-gallery.js'
+
+const context = useService()
+const browser = useBrowser()
+
+describeInBrowser('the gallery in a browser', () => {
+  /** At an address that is known beforehand: pages may load nothing from anywhere else, their images neither. */
+  let origin: string
+  let running: Running
+  beforeAll(async () => {
+    const { config, namespace } = context.service
+    const port = await freePort()
+    origin = `http://127.0.0.1:${port}`
+    const own = { ...config, port, baseUrl: origin, cdnBaseUrl: `${origin}/cdn` }
+    running = await startServer(own, silentLog(), { namespace })
+  })
+  afterAll(() => running?.stop())
+
+  async function open(images: readonly GivenImage[], path = '/gallery') {
+    const account = await givenAccount(context.service.db, images)
+    await givenFiles(context.service.config, account.slugs)
+    const tab = await browser.open(origin, account.cookie)
+    await tab.page.goto(path.replace(':slug', account.slugs[0] ?? ''))
+    return { ...tab, ...account }
+  }
+
+  it.each([
+    ['an empty gallery', [], '/gallery'],
+    ['a gallery', HOSTILE.map((prompt, n) => ({ prompt, size: sizeOf(n) })), '/gallery'],
+    ['a search that finds nothing', [{}], '/gallery?q=zebra'],
+    ['an image', [{ prompt: HOSTILE[1] as string }, {}], '/image/:slug'],
+  ])('%s has no accessibility violation in light and dark, and fits a phone', async (_, images, path) => {
+    const { page, violations, scrollsSideways } = await open(images, path)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+  })
+
+  it('searches while somebody types, writes the search into the address, and loads more when scrolled to its end', async () => {
+    const prompts = Array.from({ length: 90 }, (_, n) => ({ prompt: n === 70 ? 'a Red door' : `a house ${n}` }))
+    const { page } = await open(prompts)
+    const pictures = page.locator('.picture')
+    expect(await pictures.count()).toBe(40)
+    for (const shown of [80, 90]) {
+      await page.locator('.more').scrollIntoViewIfNeeded()
+      await expect.poll(() => pictures.count()).toBe(shown)
+    }
+    const search = page.getByRole('searchbox', { name: 'Search prompts' })
+    await search.pressSequentially('red d')
+    await expect.poll(() => pictures.count()).toBe(1)
+    await page.getByRole('link', { name: 'a Red door' }).waitFor()
+    expect(new URL(page.url()).search).toBe('?q=red+d')
+    await expect.poll(() => page.getByRole('status').textContent()).toBe('1 image shown.')
+    await page.reload()
+    expect([await search.inputValue(), await pictures.count()]).toEqual(['red d', 1])
+    await search.fill('zebra')
+    await page.getByRole('heading', { name: 'Nothing found' }).waitFor()
+  })
+
+  it('can be used by keyboard alone', async () => {
+    const { page, slugs } = await open([{ prompt: 'first' }, { prompt: 'second' }, { prompt: 'third' }])
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    await page.keyboard.press('j')
+    await page.keyboard.press('ArrowRight')
+    expect(await focused()).toBe('second')
+    await page.keyboard.press('k')
+    expect(await focused()).toBe('first')
+    const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('d')])
+    expect(download.url()).toBe(`${origin}/cdn/${slugs[0]}.png`)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    await page.getByRole('checkbox', { name: 'Letters are shortcuts' }).uncheck()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'second' }).focus()
+    await page.keyboard.press('k')
+    expect(await focused()).toBe('second')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/image/${slugs[1]}`)
+    await page.keyboard.press('ArrowRight')
+    await page.waitForURL(`**/image/${slugs[2]}`)
+    await page.keyboard.press('ArrowLeft')
+    await page.waitForURL(`**/image/${slugs[1]}`)
+    expect(await page.getByRole('link', { name: 'Same seed' }).getAttribute('href')).toContain('seed=1')
+  })
+
+  it('deletes a picture without leaving the page, after asking once more', async () => {
+    const { page } = await open([{ prompt: 'first' }, { prompt: 'second' }])
+    const picture = page.locator('.picture', { has: page.getByRole('link', { name: 'first' }) })
+    await picture.hover()
+    await picture.getByRole('button', { name: 'Delete' }).click()
+    expect(await page.locator('.picture').count()).toBe(2)
+    await picture.getByRole('button', { name: 'Delete for good?' }).click()
+    await expect.poll(() => page.locator('.picture').count()).toBe(1)
+    await page.getByRole('link', { name: 'second' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete for good?' }).click()
+    await page.getByRole('heading', { name: 'No images yet' }).waitFor()
+  })
+})

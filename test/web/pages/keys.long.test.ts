@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import { ownKeyStore } from '../../../src/db/accounts/own-keys.js'
+import { describeInBrowser, useBrowser } from '../../support/browser.js'
+import { call } from '../../support/client.js'
+import { givenSession } from '../../support/given-sign-in.js'
+import { type GivenUser, givenUser } from '../../support/givens.js'
+import { useService } from '../../support/service.js'
+
+const context = useService()
+const browser = useBrowser()
+const HOSTILE = '<b>laptop</b> & "scripts" \u202Eevil'
+const keysOf = (user: GivenUser) => ownKeyStore(context.service.db).list(user.id)
+const accountStatus = async (key: string) => (await call(context.service.url, 'GET', '/api/v1/account', { key })).status
+
+async function given() {
+  const { db } = context.service
+  const user = await givenUser(db)
+  return { user, cookie: await givenSession(db, user) }
+}
+
+describeInBrowser('the keys page in a browser', () => {
+  it('creates a key that is shown once and works, renames it, and revokes it for good', async () => {
+    const { service } = context
+    const { user, cookie } = await given()
+    const { page, violations, scrollsSideways } = await browser.open(service.url, cookie)
+    await page.goto('/keys')
+    await page.getByRole('textbox', { name: 'Key name' }).fill(HOSTILE)
+    await page.keyboard.press('Enter')
+    const shown = page.getByRole('textbox', { name: 'Your new key' })
+    const key = await shown.inputValue()
+    expect(await accountStatus(key)).toBe(200)
+    expect(await shown.getAttribute('readonly')).not.toBeNull()
+    // Whoever does not see the page hears where the key is.
+    expect(await shown.evaluate((field) => field.matches(':focus'))).toBe(true)
+    expect(await page.getByText('curl ').textContent()).toContain(`Bearer ${key}`)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      expect(await violations()).toEqual([])
+    }
+
+    await page.reload()
+    expect(await page.content()).not.toContain(key)
+    expect(await keysOf(user)).toHaveLength(2)
+    const row = page.getByRole('row').filter({ hasText: HOSTILE })
+    await row.getByText('Rename').click()
+    await row.getByLabel('New name').fill('server')
+    await row.getByRole('button', { name: 'Save' }).click()
+    const renamed = page.getByRole('row').filter({ hasText: 'server' })
+    await renamed.getByRole('button', { name: 'Revoke' }).click()
+    expect(await accountStatus(key)).toBe(200)
+    await renamed.getByRole('button', { name: 'Revoke for good?' }).click()
+    await page.getByRole('status').filter({ hasText: 'is revoked' }).waitFor()
+    expect(await accountStatus(key)).toBe(401)
+    expect(await keysOf(user)).toHaveLength(1)
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+  })
+
+  it('leads to the sign-in page and creates no key once the session has ended', async () => {
+    const { service } = context
+    const { user, cookie } = await given()
+    const { page } = await browser.open(service.url, cookie)
+    await page.goto('/keys')
+    await service.db.pool.query('DELETE FROM sessions WHERE user_id = $1', [user.id])
+    await page.getByRole('textbox', { name: 'Key name' }).fill('late')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.waitForURL('**/sign-in?next=%2Fkeys')
+    expect(await keysOf(user)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { ownKeyStore } from '../../../src/db/accounts/own-keys.js'
+import { call } from '../../support/client.js'
+import { givenSession } from '../../support/given-sign-in.js'
+import { type GivenUser, givenKey, givenUser } from '../../support/givens.js'
+import { useService } from '../../support/service.js'
+import { givenEndedGeneration } from '../../support/stand-in-worker.js'
+import { visit } from '../../support/website-client.js'
+
+const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
+
+const HOSTILE = '<b>laptop</b> & "scripts" \u202Eevil'
+const keysOf = (user: GivenUser) => ownKeyStore(context.service.db).list(user.id)
+const accountStatus = async (key: string) => (await call(context.service.url, 'GET', '/api/v1/account', { key })).status
+
+async function given(options: Parameters<typeof givenUser>[1] = {}) {
+  const { db, url } = context.service
+  const user = await givenUser(db, options)
+  const cookie = await givenSession(db, user)
+  const post = (path: string, body: Record<string, string> = {}, more = {}) =>
+    visit(url, path, { cookie, body, ...more })
+  return { user, cookie, post, get: () => visit(url, '/keys', { cookie }) }
+}
+const shownKey = (html: string) => /value="(easel_\w{38})"/.exec(html)?.[1]
+
+describe('creating a key', () => {
+  it('works without scripts: the page shows the key this once, and no cache keeps it', async () => {
+    const { post, get } = await given()
+    const answer = await post('/keys', { name: 'plain' })
+    const key = shownKey(answer.html) as string
+    expect(await accountStatus(key)).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const { html } = await get()
+    expect(html).not.toContain(key)
+    expect(html).toContain(`easel_…${key.slice(-4)}`)
+  })
+
+  it('answers htmx with only the part of the page that changes', async () => {
+    const { post } = await given()
+    const { html, headers } = await post('/keys', { name: 'part' }, { headers: { 'hx-request': 'true' } })
+    expect(html).toMatch(/^<div id="keys"/)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(shownKey(html)).toBeDefined()
+  })
+
+  it('leads to the sign-in page and creates none once the session has ended', async () => {
+    const { user, post } = await given()
+    await context.service.db.pool.query('DELETE FROM sessions WHERE user_id = $1', [user.id])
+    expect((await post('/keys', { name: 'late' })).location).toMatch(/^\/sign-in/)
+    expect(await keysOf(user)).toHaveLength(1)
+  })
+
+  it('stops at exactly ten keys, even if many tabs create keys at once', async () => {
+    const { user, post } = await given()
+    const answers = await Promise.all(Array.from({ length: 14 }, (_, n) => post('/keys', { name: `tab ${n}` })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), ...Array(5).fill(400)])
+    expect(await keysOf(user)).toHaveLength(10)
+    const refused = await post('/keys', { name: 'the 11th' })
+    expect(refused.html).toContain('You have 10 keys, the most there may be: revoke one first.')
+    await post(`/keys/${user.keyId}/revoke`)
+    expect((await post('/keys', { name: 'the 10th' })).status).toBe(200)
+  })
+
+  it.each([
+    ['no subscription', null],
+    ['a canceled subscription', { status: 'canceled' }],
+    ['a subscription that is over', { endDate: new Date(0) }],
+  ])('is neither offered nor done with %s', async (_, subscription) => {
+    const { user, post, get } = await given({ subscription })
+    const { html } = await get()
+    expect(html).toContain('Keys need an active subscription')
+    expect(html).not.toContain('Create key')
+    const refused = await post('/keys', { name: 'unpaid' })
+    expect([refused.status, shownKey(refused.html)]).toEqual([403, undefined])
+    expect(await keysOf(user)).toHaveLength(1)
+  })
+
+  it.each(['', '   ', 'two\nlines', 'a\u2028b', '\u200B\u200B', 'nul\0', 'x'.repeat(61)])(
+    'is refused with the name %j',
+    async (name) => {
+      const { user, post } = await given()
+      const { status, html } = await post('/keys', { name })
+      expect(status).toBe(400)
+      expect(html).toContain('Give the key a name of 1 to 60 characters, on one line.')
+      expect(await keysOf(user)).toHaveLength(1)
+    },
+  )
+
+  it('takes 60 characters, however many bytes they have, and shows markup as text', async () => {
+    const { user, post, get } = await given()
+    await post('/keys', { name: '🖼'.repeat(60) })
+    await post('/keys', { name: HOSTILE })
+    expect((await keysOf(user)).map(({ name }) => name)).toContain('🖼'.repeat(60))
+    const { html } = await get()
+    expect(html).toContain('<bdi>&lt;b>laptop&lt;/b> &amp; &quot;scripts&quot;')
+    expect(html).toContain('Never used')
+  })
+})
+
+describe('a key', () => {
+  it('gets another name, and is refused everywhere once it is revoked', async () => {
+    const { user, post, get } = await given()
+    const renamed = await post(`/keys/${user.keyId}/rename`, { name: 'server' })
+    expect([renamed.status, renamed.html.includes('The key has its new name.')]).toEqual([200, true])
+    expect((await get()).html).toContain('<bdi>server</bdi>')
+    expect((await post(`/keys/${user.keyId}/rename`, { name: ' ' })).status).toBe(400)
+    expect((await keysOf(user)).map(({ name }) => name)).toEqual(['server'])
+    expect(await accountStatus(user.key)).toBe(200)
+    const revoked = await post(`/keys/${user.keyId}/revoke`)
+    expect([revoked.status, revoked.html.includes('The key is revoked.')]).toEqual([200, true])
+    expect(await accountStatus(user.key)).toBe(401)
+    expect(await keysOf(user)).toEqual([])
+  })
+
+  it('that is another account’s, revoked, unknown or the website’s own can be neither renamed nor revoked', async () => {
+    const { user, post } = await given()
+    const other = await givenUser(context.service.db)
+    const { rows } = await context.service.db.pool.query(
+      `SELECT id FROM api_keys WHERE user_id = $1 AND kind = 'website'`,
+      [user.id],
+    )
+    for (const id of [other.keyId, rows[0].id, crypto.randomUUID(), 'nonsense', "'"]) {
+      expect((await post(`/keys/${encodeURIComponent(id)}/rename`, { name: 'mine' })).status).toBe(404)
+      expect((await post(`/keys/${encodeURIComponent(id)}/revoke`)).status).toBe(404)
+    }
+    expect(await accountStatus(other.key)).toBe(200)
+    expect((await post('/keys', { name: 'still signed in' })).status).toBe(200)
+    await post(`/keys/${user.keyId}/revoke`)
+    expect((await post(`/keys/${user.keyId}/rename`, { name: 'back' })).status).toBe(404)
+  })
+
+  it('for developers is shown and can be revoked but not renamed; the website’s own key is never shown', async () => {
+    const { user, post, get } = await given()
+    const { keyId, key } = await givenKey(context.service.db, user.id, { concurrency: 4 })
+    const { html } = await get()
+    expect(html).toContain('developer')
+    expect(html).not.toContain('Website')
+    expect(html).not.toContain(`/keys/${keyId}/rename`)
+    expect((await post(`/keys/${keyId}/rename`, { name: 'x' })).status).toBe(404)
+    await post(`/keys/${keyId}/revoke`)
+    expect(await accountStatus(key)).toBe(401)
+  })
+
+  it('is shown with the credits it spent in 30 days, without those given back', async () => {
+    const { db } = context.service
+    const { user, get } = await given()
+    for (const how of ['succeed', 'fail'] as const) await givenEndedGeneration(db, user, { batchSize: 3 }, how)
+    expect((await keysOf(user))[0]?.spent).toBe(3)
+    expect((await get()).html).toContain('3 credits')
+  })
+
+  it('is not created, renamed or revoked by a form that another website sends', async () => {
+    const { user, post } = await given()
+    const headers = { 'sec-fetch-site': 'cross-site' }
+    expect((await post('/keys', { name: 'x' }, { headers })).status).toBe(403)
+    expect((await post(`/keys/${user.keyId}/revoke`, {}, { headers })).status).toBe(403)
+    expect(await keysOf(user)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,208 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
+import { beforeEach, expect, it } from 'vitest'
+import { sessionStore } from '../../../src/db/accounts/sessions.js'
+import { describeInBrowser, useBrowser } from '../../support/browser.js'
+import { creditsOf, type UserOptions } from '../../support/givens.js'
+import { useService } from '../../support/service.js'
+import { standInWorker } from '../../support/stand-in-worker.js'
+import { until } from '../../support/until.js'
+import { activeOf, boardsOf, endAll, HOSTILE, signedIn } from './given-playground.js'
+
+const context = useService({ env: { INFERENCE_URL: 'preview:', RATE_LIMIT_MAX: '1000' } })
+const browser = useBrowser()
+const worker = () => standInWorker(context.service.db)
+const run = promisify(execFile)
+
+beforeEach(() => endAll(context.service))
+
+async function openAs(options: UserOptions = {}, path = '/playground') {
+  const { user, cookie } = await signedIn(context.service, options)
+  const tab = await browser.open(context.service.url, cookie)
+  await tab.page.goto(path)
+  return { ...tab, user, cookie, ...partsOf(tab.page) }
+}
+
+const partsOf = (page: Page) => ({
+  prompt: page.getByRole('textbox', { name: 'Prompt', exact: true }),
+  generate: page.getByRole('button', { name: /^Generate/ }),
+  stage: page.getByRole('status', { name: 'Generation' }),
+  seed: page.getByRole('spinbutton', { name: 'Seed' }),
+  choose: (group: string, name: string | RegExp) =>
+    page.getByRole('radiogroup', { name: group }).getByRole('radio', { name }).check(),
+  heading: (name: string | RegExp) => page.getByRole('heading', { name }).waitFor(),
+})
+
+describeInBrowser('the playground in a browser', () => {
+  it('draws the first image after one key press', async () => {
+    const { page, prompt, stage, user, violations } = await openAs()
+    const example = await prompt.inputValue()
+    expect(example).not.toBe('')
+    expect(await violations()).toEqual([])
+    const real = await context.service.worker()
+    await page.keyboard.press('Control+Enter')
+    const image = stage.getByRole('img', { name: example })
+    await image.waitFor()
+    await until(() => image.evaluate((img) => 'naturalWidth' in img && img.naturalWidth === 832), 'the image')
+    await real.stop()
+    expect(await page.locator('#credits').innerText()).toBe('99 credits')
+    expect(await creditsOf(context.service.db, user)).toBe(99)
+    const slug = (await stage.getByRole('link', { name: example }).getAttribute('href'))?.split('/').at(-1)
+    expect(await stage.getByRole('link', { name: 'Remix' }).getAttribute('href')).toBe(`/playground?from=${slug}`)
+    expect(await stage.getByRole('link', { name: 'Download' }).getAttribute('download')).toBe(`${slug}.png`)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+  })
+
+  it('follows a generation through a reload to its end, and shows it to nobody else', async () => {
+    const { page, cookie, prompt, generate, stage, heading } = await openAs()
+    const stranger = await openAs()
+    await prompt.fill(HOSTILE)
+    await generate.click()
+    await heading('First in the queue')
+    expect(await generate.innerText()).toContain('1 running')
+    // Scripts that come one by one: htmx begins before the page has all of them.
+    let scripts = 0
+    await page.route('**/*.js', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 100 * scripts++))
+      await route.continue()
+    })
+    await page.reload()
+    await heading('First in the queue')
+    expect(await prompt.inputValue()).toBe(HOSTILE)
+    // Another window of the same person: in a window's hidden tab nothing is drawn.
+    const { page: second } = await browser.open(context.service.url, cookie)
+    await second.goto('/playground')
+
+    const claimed = await worker().claim()
+    await heading('Drawing…')
+    const { progress, previews } = await boardsOf(context.service)
+    await progress.set(claimed.id, claimed.attempt, 0.4)
+    await until(async () => (await stage.getByRole('progressbar').getAttribute('value')) === '0.4', 'the progress')
+    await previews.set(claimed.id, claimed.attempt, Buffer.from('a preview'))
+    await page.locator(`#preview img[src="data:image/webp;base64,${btoa('a preview')}"]`).waitFor({ state: 'attached' })
+
+    await stranger.page.reload()
+    expect(await stranger.page.content()).not.toContain('dlrow')
+
+    await worker().succeed(claimed)
+    for (const tab of [page, second]) {
+      const parts = partsOf(tab)
+      const image = parts.stage.getByRole('img')
+      await image.waitFor()
+      expect(await image.getAttribute('alt')).toBe(HOSTILE)
+      expect(await parts.generate.innerText()).toContain('1 credit')
+    }
+    await stage.getByRole('link', { name: /^Use seed/ }).click()
+    expect(await partsOf(page).seed.inputValue()).toBe(`${claimed.seed}`)
+  })
+
+  it('cancels a generation, gives its credits back, and says so', async () => {
+    const { page, user, generate, choose, heading, stage } = await openAs({ credits: 5 })
+    await choose('Images', '3')
+    expect(await generate.innerText()).toContain('3 credits')
+    await generate.click()
+    await heading('First in the queue')
+    expect(await page.locator('#credits').innerText()).toBe('2 credits')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await heading('Canceled')
+    expect(await stage.innerText()).toContain('3 credits were given back')
+    expect(await page.locator('#credits').innerText()).toBe('5 credits')
+    expect(await creditsOf(context.service.db, user)).toBe(5)
+    await generate.click()
+    await heading('First in the queue')
+  })
+
+  it('says beside the form why nothing was drawn, and what to do', async () => {
+    const { page, user, prompt, generate, choose, violations } = await openAs({ credits: 1 })
+    const problem = page.locator('#problem')
+    await choose('Images', '2')
+    await page.getByText('costs more credits than you have').waitFor()
+    await generate.click()
+    await problem.getByRole('link', { name: 'See your credits.' }).waitFor()
+    await choose('Images', '1')
+    await prompt.fill('a naked child')
+    await page.getByText('Moderation would refuse this prompt').waitFor()
+    await generate.click()
+    await problem.getByText('flagged by moderation').waitFor()
+    expect(await violations()).toEqual([])
+    await prompt.fill(' ')
+    await generate.click()
+    await problem.getByText('The prompt is required').waitFor()
+    expect(await prompt.evaluate((field) => field.matches(':focus'))).toBe(true)
+    await prompt.fill('a lighthouse')
+    await page.context().setOffline(true)
+    await generate.click()
+    await problem.getByText('could not be reached').waitFor()
+    await page.context().setOffline(false)
+    browser.problems.splice(0)
+    expect(await activeOf(context.service, user)).toBeUndefined()
+  })
+
+  it('works with the keyboard alone, and on a phone', async () => {
+    const { page, prompt, generate, heading, scrollsSideways, user, violations } = await openAs()
+    await page.getByRole('radio', { name: /^Portrait/ }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('/')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('a/b')
+    expect(await prompt.inputValue()).toBe('a/b')
+    await page.getByRole('tab', { name: 'curl' }).focus()
+    await page.keyboard.press('ArrowRight')
+    expect(await page.locator('#code-text').innerText()).toMatch(/^import os/)
+    await generate.focus()
+    await page.keyboard.press('Enter')
+    await heading('First in the queue')
+    expect(await activeOf(context.service, user)).toMatchObject({ prompt: 'a/b', width: 1024, lane: 'personal' })
+    // It does nothing while one runs, and keeps the focus.
+    await page.keyboard.press('Enter')
+    expect(await generate.evaluate((button) => button.matches(':focus'))).toBe(true)
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    expect(await violations()).toEqual([])
+    await page.reload()
+    expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Python')
+  })
+
+  it('shows the form’s request as code that the API accepts', async () => {
+    const { page, prompt, choose, seed, user } = await openAs()
+    await prompt.fill(HOSTILE)
+    await choose('Shape', /^Wide/)
+    await choose('Model', /^Plant Milk/)
+    await page.getByText('Fine tuning').click()
+    await seed.fill('0')
+    const expected = { prompt: HOSTILE, model_version_id: 6, width: 1344, height: 768, seed: 0 }
+    const code = (language: string) =>
+      page
+        .getByRole('tab', { name: language })
+        .click()
+        .then(async () => (await page.locator('#code-text').textContent()) as string)
+
+    // What a shell hands to curl.
+    const shell = `curl() { while [ "$1" != -d ] && [ $# -gt 0 ]; do shift; done; printf %s "$2"; }\n${await code('curl')}`
+    const { stdout } = await run('bash', ['-c', shell])
+    expect(JSON.parse(stdout)).toEqual(expected)
+    const answer = await fetch(`${context.service.url}/api/v1/generate?dry_run=true`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${user.key}`, 'content-type': 'application/json' },
+      body: stdout,
+    })
+    expect([answer.status, await answer.json()]).toMatchObject([200, { credits_needed: 1, model_version_id: 6 }])
+
+    const jsonIn = (text: string, before: string, after: string) =>
+      JSON.parse(text.slice(text.indexOf(before) + before.length, text.indexOf(after)))
+    expect(jsonIn(await code('Python'), 'json=', ')\nanswer.raise')).toEqual(expected)
+    expect(jsonIn(await code('TypeScript'), 'JSON.stringify(', ')\nconst answer')).toEqual(expected)
+  })
+
+  it('leads an open tab to the sign-in page once its session has ended', async () => {
+    const { page, user, generate, heading } = await openAs()
+    await generate.click()
+    await heading('First in the queue')
+    await sessionStore(context.service.db).endAll(user.id)
+    await page.waitForURL('**/sign-in?next=%2Fplayground')
+  })
+})

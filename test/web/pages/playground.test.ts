@@ -1,0 +1,206 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { sessionStore } from '../../../src/db/accounts/sessions.js'
+import { creditsOf, MODEL, type UserOptions } from '../../support/givens.js'
+import { useService } from '../../support/service.js'
+import { givenEndedGeneration, standInWorker } from '../../support/stand-in-worker.js'
+import { until } from '../../support/until.js'
+import { textOf, visit } from '../../support/website-client.js'
+import { activeOf, boardsOf, endAll, HOSTILE, signedIn as signedInTo } from './given-playground.js'
+
+const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
+const worker = () => standInWorker(context.service.db)
+const signedIn = (options?: UserOptions) => signedInTo(context.service, options)
+
+beforeEach(() => endAll(context.service))
+
+const send = (cookie: string, method: string, path: string, body?: Readonly<Record<string, string>>) =>
+  visit(context.service.url, path, { body, cookie }, method)
+/** As the page's script sends the form: the answer is what changes on the page. */
+const sendInPlace = (cookie: string, path: string, body: Readonly<Record<string, string>> = {}) =>
+  visit(context.service.url, path, { body, cookie, headers: { 'hx-request': 'true' } }, 'POST')
+
+/** As the form sends it. */
+const FORM = { prompt: 'a lighthouse', model_version_id: `${MODEL.id}`, shape: '1024x1024', batch_size: '2', seed: '7' }
+
+/** The stream of a generation's fragments: what has come of it so far. */
+async function openStream(cookie: string, id: string) {
+  const gone = new AbortController()
+  onTestFinished(() => gone.abort())
+  const { signal } = gone
+  const answer = await fetch(`${context.service.url}/playground/${id}/events`, { headers: { cookie }, signal })
+  const stream = { text: '', ended: false }
+  const read = async () => {
+    const decoder = new TextDecoder()
+    for await (const part of answer.body as never as AsyncIterable<Uint8Array>)
+      stream.text += decoder.decode(part, { stream: true })
+    stream.ended = true
+  }
+  read().catch(() => undefined) // the test is over
+  return {
+    type: answer.headers.get('content-type'),
+    seen: (part: string) => until(() => stream.text.includes(part), `“${part}” in the stream`),
+    ended: () => until(() => stream.ended, 'the end of the stream'),
+  }
+}
+
+describe('a generation of the playground', () => {
+  it('is shown on the page and in its stream while it waits, is drawn, and ends', async () => {
+    const { user, cookie } = await signedIn()
+    expect((await sendInPlace(cookie, '/playground', { ...FORM, prompt: HOSTILE })).html).toContain('1 running')
+    const { id } = await activeOf(context.service, user)
+    const page = await send(cookie, 'GET', '/playground')
+    expect(page.html).toContain('First in the queue')
+    expect(page.html).toContain(`hx-sse:connect="/playground/${id}/events"`)
+    expect(page.html).not.toContain('<script>alert')
+    const stream = await openStream(cookie, id)
+    expect(stream.type).toBe('text/event-stream')
+    await stream.seen('First in the queue')
+
+    const claimed = await worker().claim()
+    await stream.seen('Drawing…')
+    const { progress, previews } = await boardsOf(context.service)
+    await progress.set(claimed.id, claimed.attempt, 0.4)
+    await stream.seen('value="0.4"')
+    await previews.set(claimed.id, claimed.attempt, Buffer.from('a preview'))
+    await stream.seen(`src="data:image/webp;base64,${btoa('a preview')}"`)
+    await worker().succeed(claimed)
+    await stream.seen('event: close')
+    await stream.ended()
+
+    const [slug] = claimed.slugs
+    const { html } = await send(cookie, 'GET', '/playground')
+    for (const part of [
+      `href="/image/${slug}"`,
+      `href="/playground?from=${slug}"`,
+      `download="${slug}.png"`,
+      `data-seed="${claimed.seed}"`,
+      '<b>98</b> credits',
+    ])
+      expect(html).toContain(part)
+  })
+
+  it('is neither shown to nor canceled by anybody else', async () => {
+    const { user, cookie } = await signedIn()
+    const stranger = await signedIn()
+    await send(cookie, 'POST', '/playground', { ...FORM, prompt: HOSTILE })
+    const { id } = await activeOf(context.service, user)
+    expect((await send(stranger.cookie, 'GET', '/playground')).html).not.toContain('dlrow')
+    expect((await send(stranger.cookie, 'GET', `/playground/${id}/events`)).status).toBe(404)
+    expect((await send(stranger.cookie, 'POST', `/playground/${id}/cancel`)).status).toBe(404)
+    expect(await activeOf(context.service, user)).toMatchObject({ id })
+  })
+
+  it('is canceled with its credits given back', async () => {
+    const { user, cookie } = await signedIn({ credits: 5 })
+    await send(cookie, 'POST', '/playground', { ...FORM, batch_size: '3' })
+    expect((await send(cookie, 'GET', '/playground')).html).toContain('<b>2</b> credits')
+    const { id } = await activeOf(context.service, user)
+    const changes = textOf((await sendInPlace(cookie, `/playground/${id}/cancel`)).html)
+    expect(changes).toContain('Canceled')
+    expect(changes).toContain('3 credits were given back to you.')
+    expect(changes).toContain('5 credits')
+    expect(await creditsOf(context.service.db, user)).toBe(5)
+  })
+
+  it('is no longer followed by a session that has ended', async () => {
+    const { user, cookie } = await signedIn()
+    await send(cookie, 'POST', '/playground', FORM)
+    const stream = await openStream(cookie, (await activeOf(context.service, user)).id)
+    await stream.seen('First in the queue')
+    await sessionStore(context.service.db).endAll(user.id)
+    await stream.seen('event: signed-out')
+    await stream.ended()
+    expect((await send(cookie, 'GET', '/playground')).location).toBe('/sign-in?next=%2Fplayground')
+  })
+})
+
+describe('the form of the playground', () => {
+  it('is filled from an image of the account: without its seed, or with it', async () => {
+    const { user, cookie } = await signedIn()
+    const asked = { prompt: 'a "quoted" fox', negativePrompt: 'fog', width: 640, height: 896, steps: 44, seed: 1234567 }
+    const [slug] = (await givenEndedGeneration(context.service.db, user, asked)).slugs
+    const filled = async (query: string, as = cookie) => (await send(as, 'GET', `/playground?${query}`)).html
+    const remix = await filled(`from=${slug}`)
+    for (const part of ['a "quoted" fox</textarea>', 'fog</textarea>', 'value="640x896" checked', 'value="44"'])
+      expect(remix.replaceAll('&quot;', '"')).toContain(part)
+    expect(remix).toMatch(/id="seed"[^>]* value min/)
+    expect(await filled(`from=${slug}&seed=1`)).toMatch(/id="seed"[^>]* value="1234567"/)
+    const stranger = await filled(`from=${slug}&seed=1`, (await signedIn()).cookie)
+    expect(stranger).toContain('not among yours')
+    expect(stranger).not.toMatch(/quoted|1234567/)
+  })
+
+  it('has an example as its prompt until something was drawn', async () => {
+    const { cookie } = await signedIn()
+    const { html } = await send(cookie, 'GET', '/playground')
+    expect(/<textarea id="prompt"[^>]*data-example[^>]*>([^<]+)</.exec(html)?.[1]).toMatch(/./)
+  })
+
+  it('says in place why nothing was drawn, about which field, and what to do', async () => {
+    const { user, cookie } = await signedIn({ credits: 1 })
+    const refusalOf = async (fields: Readonly<Record<string, string>>) =>
+      (await sendInPlace(cookie, '/playground', { ...FORM, batch_size: '1', ...fields })).html
+    expect(await refusalOf({ batch_size: '2' })).toContain('<a href="/account">See your credits.</a>')
+    expect(await refusalOf({ prompt: 'a naked child' })).toMatch(/^<p class="problem"[^>]*>[^<]*flagged by moderation/)
+    expect(await refusalOf({ prompt: ' ' })).toContain('<p class="problem" data-field="prompt">The prompt is required')
+    expect(await activeOf(context.service, user)).toBeUndefined()
+  })
+
+  it('says of a prompt that is still being written whether moderation would refuse it', async () => {
+    const { cookie } = await signedIn()
+    const hintFor = async (prompt: string) =>
+      textOf((await sendInPlace(cookie, '/playground/check', { ...FORM, prompt })).html)
+    expect(await hintFor('a naked child')).toBe('Moderation would refuse this prompt.')
+    expect(await hintFor('necrophilia')).toMatch(/^Moderation would refuse this prompt: .*Rephrase it/)
+    for (const prompt of ['a lighthouse', ' ']) expect(await hintFor(prompt)).toBe('')
+  })
+
+  it('takes a model and a prompt from its address, and says if the model is not on offer', async () => {
+    const { cookie } = await signedIn()
+    const page = async (query: string) => (await send(cookie, 'GET', `/playground?${query}`)).html
+    const given = await page(`model=12&prompt=${encodeURIComponent('<i>fox')}`)
+    expect(given).toMatch(/name="model_version_id" value="12" checked/)
+    expect(given).toContain('&lt;i>fox</textarea>')
+    expect(await page('model=999')).toContain('not on offer any more')
+  })
+
+  it('submits, refuses and cancels without scripts', async () => {
+    const { user, cookie } = await signedIn()
+    const sent = await send(cookie, 'POST', '/playground', { ...FORM, prompt: 'a\r\nb' })
+    expect([sent.status, sent.location]).toEqual([303, '/playground'])
+    const active = await activeOf(context.service, user)
+    expect(active).toMatchObject({ prompt: 'a\nb', width: 1024, batch_size: 2, seed: 7 })
+    expect((await send(cookie, 'GET', '/playground')).html).toContain('http-equiv="refresh"')
+    const again = await send(cookie, 'POST', '/playground', { ...FORM, prompt: 'kept <words>' })
+    expect(again.status).toBe(429)
+    const html = again.html
+    expect(html).toContain('One generation is running already.')
+    expect(html).toContain('kept &lt;words></textarea>')
+    expect((await send(cookie, 'POST', `/playground/${active.id}/cancel`)).status).toBe(303)
+    expect(await creditsOf(context.service.db, user)).toBe(100)
+  })
+
+  it.each([
+    ['nine images', { batch_size: '9' }, '>The number of images must be an integer from 1 to 4.'],
+    ['steps that are no number', { steps: 'many' }, '>The number of steps must be an integer from 1 to 100.'],
+    ['no shape', { shape: '' }, '>The width must be an integer'],
+    ['half a seed', { seed: '1.5' }, '>The seed must be an integer'],
+    ['no model', { model_version_id: '' }, '>The model is required.'],
+    ['an unknown model', { model_version_id: '4711' }, 'This model is not on offer any more.'],
+    ['2001 letters', { prompt: 'x'.repeat(2001) }, '>The prompt must be at most 2000 characters.'],
+  ])('says in one sentence what is wrong with %s, and draws nothing', async (_, wrong, sentence) => {
+    const { user, cookie } = await signedIn()
+    const { status, html } = await send(cookie, 'POST', '/playground', { ...FORM, ...wrong })
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(500)
+    expect(html).toContain(sentence)
+    expect(await activeOf(context.service, user)).toBeUndefined()
+  })
+
+  it('says that the account has no active subscription before anything is sent, and draws nothing', async () => {
+    const { cookie } = await signedIn({ subscription: null })
+    const page = await send(cookie, 'GET', '/playground')
+    expect(page.html).toContain('No active subscription')
+    expect((await send(cookie, 'POST', '/playground', FORM)).status).toBe(403)
+  })
+})

@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { pino } from 'pino'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { afterAll, describe, expect, it } from 'vitest'
+import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
+import { credentialStore } from '../../../src/db/accounts/sessions.js'
+import { smtpMail } from '../../../src/outbound/smtp-mail.js'
+import { parseConfig } from '../../../src/process/config.js'
+import { startServer } from '../../../src/process/start-server.js'
+import { givenSession } from '../../support/given-sign-in.js'
+import { givenUser } from '../../support/givens.js'
+import { useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
+import { formsOf, visit } from '../../support/website-client.js'
+
+interface Received {
+  readonly to: string[]
+  readonly text: string
+  readonly secure: boolean
+  readonly user: string | undefined
+}
+
+interface Mailbox {
+  readonly port: number
+  readonly received: Received[]
+  close(): Promise<void>
+}
+
+/** A real SMTP server that keeps what it is sent; its certificate, for TLS, is one that nobody trusts. */
+async function startMailbox(options: SMTPServerOptions = {}): Promise<Mailbox> {
+  const received: Received[] = []
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    logger: false,
+    ...options,
+    onAuth: ({ username, password }, _session, done) =>
+      password === 'right' ? done(null, { user: username }) : done(new Error('no')),
+    onData(stream, session, done) {
+      let text = ''
+      stream.on('data', (chunk) => {
+        text += chunk
+      })
+      stream.on('end', () => {
+        const { rcptTo } = session.envelope
+        const plain = text.replace(/=\r\n/g, '').replace(/=3D/g, '=')
+        received.push({ to: rcptTo.map((it) => it.address), text: plain, secure: session.secure, user: session.user })
+        done()
+      })
+    },
+  })
+  server.on('error', () => undefined) // a client that hangs up
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.server.address() as AddressInfo
+  return { port, received, close: () => new Promise((closed) => server.close(closed)) }
+}
+
+let mailbox: Mailbox
+const context = useService(async () => {
+  mailbox = await startMailbox()
+  return { env: { SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, MAIL_FROM: 'Easel <hello@easel.test>' } }
+})
+afterAll(() => mailbox.close())
+
+const { send } = formsOf(() => context.service.url)
+const askFor = (username: string, more: Record<string, string> = {}) =>
+  send('POST', '/sign-in/mail', { body: { username, ...more } })
+
+/** A user with an address. */
+async function givenReader() {
+  const { db } = context.service
+  const user = await givenUser(db)
+  const email = `${user.username}@mail.test`
+  await operatorUserStore(db).setEmail(user.id, email)
+  return { ...user, email }
+}
+const mailsTo = (email: string) => mailbox.received.filter(({ to }) => to.includes(email))
+const linkIn = ({ text }: Received) => /http:\/\/easel\.test(\/\S+)/.exec(text)?.[1] as string
+
+describe('asking for a link', () => {
+  it('by username or address sends a short mail with a link that signs in once', async () => {
+    const user = await givenReader()
+    for (const name of [user.username, user.email.toUpperCase()])
+      expect(await askFor(name, { next: '/gallery' })).toMatchObject({
+        status: 303,
+        location: '/sign-in?sent=&next=%2Fgallery',
+      })
+    await until(async () => mailsTo(user.email).length === 2, 'two mails')
+    const [mail] = mailsTo(user.email) as [Received]
+    expect(mail.text).toMatch(/^From: Easel <hello@easel\.test>$/m)
+    expect(mail.text).toMatch(/^Subject: Sign in to easel\.test$/m)
+    expect(mail.text).toMatch(/^Content-Type: text\/plain/m)
+    expect(mail.text).toContain('ignore it')
+    const [path, token = ''] = linkIn(mail).split('?token=')
+    expect(path).toBe('/sign-in/link')
+    expect(await send('POST', '/sign-in/link', { body: { token } })).toMatchObject({
+      status: 303,
+      location: '/playground',
+    })
+    expect((await send('POST', '/sign-in/link', { body: { token } })).status).toBe(401)
+  })
+
+  it('is answered alike whether there is an account or not', async () => {
+    const user = await givenReader()
+    const { username: withoutAddress } = await givenUser(context.service.db)
+    const answers = await Promise.all([user.username, withoutAddress, 'nobody-of-this-name'].map((it) => askFor(it)))
+    expect(new Set(answers.map(({ status, location }) => `${status} ${location}`)).size).toBe(1)
+    const { html } = await send('GET', answers[0]?.location as string)
+    expect(html).toContain('a link is on its way. It works once, and ends in 15 minutes.')
+    await until(async () => mailsTo(user.email).length === 1, 'the mail')
+    expect(mailbox.received.flatMap(({ to }) => to).every((to) => to.endsWith('@mail.test'))).toBe(true)
+    expect((await askFor(' ')).html).toContain('Fill in your username or email first.')
+  })
+
+  it('is limited to four mails for an account and ten requests from a network, and ends no session', async () => {
+    const user = await givenReader()
+    const cookie = await givenSession(context.service.db, user)
+    const { url, stop } = await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })
+    const ask = (from: string, username: string) =>
+      visit(url, '/sign-in/mail', { body: { username }, headers: { 'x-forwarded-for': from } })
+    for (let n = 0; n < 6; n++) expect((await ask(`192.0.2.${n}`, user.username)).status).toBe(303)
+    await until(async () => mailsTo(user.email).length === 4, 'four mails')
+    for (let n = 0; n < 10; n++) expect((await ask('192.0.2.99', `nobody-${n}`)).status).toBe(303)
+    const refused = await ask('192.0.2.99', 'nobody')
+    expect(refused.status).toBe(429)
+    expect(refused.html).toContain('Too many links were asked for from here.')
+    expect((await send('GET', '/', { cookie })).location).toBe('/playground')
+    // It has sent all its mails then.
+    await stop()
+    expect(mailsTo(user.email)).toHaveLength(4)
+  })
+
+  it('is answered before the mail server is, and its failure is logged without link and address', async () => {
+    const user = await givenReader()
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const lines: string[] = []
+    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
+    const { config, namespace } = context.service
+    const smtpUrl = `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const server = await startServer({ ...config, mail: { ...config.mail, smtpUrl } }, log, {
+      namespace: `${namespace}-down`,
+    })
+    const connected = once(silent, 'connection')
+    const failed = () => lines.some((line) => line.includes('could not be sent'))
+    expect((await visit(server.url, '/sign-in/mail', { body: { username: user.email } })).status).toBe(303)
+    expect(failed()).toBe(false)
+    const [connection] = await connected
+    connection.destroy()
+    await until(failed, 'the error in the log')
+    await server.stop()
+    silent.close()
+    expect(lines.join('')).toContain('check SMTP_URL and MAIL_FROM')
+    expect(lines.join('')).not.toContain(user.email)
+    expect(lines.join('')).not.toContain('token')
+  })
+})
+
+describe('a mail without SMTP_URL', () => {
+  it('waits for an operator, who alone sees it, and is deleted after a day', async () => {
+    const user = await givenReader()
+    const lines: string[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
+    const { config, db, namespace } = context.service
+    const unsent = { ...config, mail: parseConfig({ DATABASE_URL: config.databaseUrl }).mail }
+    const server = await startServer(unsent, log, { namespace: `${namespace}-unsent` })
+    const { send } = formsOf(() => server.url)
+    expect(lines.filter((line) => line.includes('SMTP_URL is not set'))).toHaveLength(1)
+    await send('POST', '/sign-in/mail', { body: { username: user.username } })
+    await until(async () => lines.some((line) => line.includes('/sign-in/link?token=')), 'the link in the log')
+    const operator = await givenUser(db)
+    await operatorUserStore(db).setRole(operator.id, 'operator')
+    const cookie = await givenSession(db, operator)
+    const { html } = await send('GET', '/operator/mails', { cookie })
+    expect(html).toContain(user.email)
+    expect(html).toContain('/sign-in/link?token=')
+    expect(html).toContain('It works once, and ends in\n15 minutes')
+    expect(html).not.toContain('link ended')
+    expect((await send('GET', '/operator/mails', { cookie: await givenSession(db, user) })).status).toBe(404)
+    expect((await send('GET', '/operator/mails')).location).toBe('/sign-in?next=%2Foperator%2Fmails')
+    await db.pool.query(`UPDATE unsent_mails SET created_at = now() - interval '15 minutes'`)
+    expect((await send('GET', '/operator/mails', { cookie })).html).toContain('link ended')
+    await db.pool.query(`UPDATE unsent_mails SET created_at = now() - interval '1 day'`)
+    await db.pool.query(`UPDATE sign_in_links SET expires_at = now()`)
+    expect((await send('GET', '/operator/mails', { cookie })).html).not.toContain(user.email)
+    await credentialStore(db).forgetExpired()
+    const { rows } = await db.pool.query(
+      `SELECT (SELECT count(*) FROM unsent_mails) AS mails, (SELECT count(*) FROM sign_in_links) AS links`,
+    )
+    expect(rows[0]).toEqual({ mails: 0, links: 0 })
+    await server.stop()
+  })
+})
+
+describe('the mail server', () => {
+  const MAIL = { to: 'alice@mail.test', subject: 'Hello', text: 'Hello.\n' }
+  const attempt = (scheme: string, box: Mailbox, query = '') =>
+    smtpMail(
+      `${scheme}://${query.includes('user') ? 'alice:right@' : ''}127.0.0.1:${box.port}${query}`,
+      'a@b.test',
+    )(MAIL)
+
+  it('is spoken to over TLS, from the start or with STARTTLS, and must prove who it is', async () => {
+    const starttls = await startMailbox({ disabledCommands: ['AUTH'] })
+    const implicit = await startMailbox({ secure: true, disabledCommands: ['AUTH'] })
+    await attempt('smtp', starttls, '?tls.rejectUnauthorized=false')
+    await attempt('smtps', implicit, '?tls.rejectUnauthorized=false')
+    await expect(attempt('smtp', starttls)).rejects.toThrow(/^the mail server did not take it: E/)
+    await expect(attempt('smtps', implicit)).rejects.toThrow(/^the mail server did not take it: E/)
+    for (const { received } of [starttls, implicit]) expect(received).toMatchObject([{ secure: true, to: [MAIL.to] }])
+    await Promise.all([starttls.close(), implicit.close()])
+  })
+
+  it('gets a password over TLS only', async () => {
+    const encrypted = await startMailbox({ disabledCommands: [] })
+    const clear = await startMailbox({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true })
+    await attempt('smtp', encrypted, '?tls.rejectUnauthorized=false&user')
+    expect(encrypted.received).toMatchObject([{ secure: true, user: 'alice' }])
+    await expect(attempt('smtp', clear, '?user')).rejects.toThrow('ETLS')
+    expect(clear.received).toEqual([])
+    await Promise.all([encrypted.close(), clear.close()])
+  })
+
+  it('is quoted without the recipient’s address if it refuses the recipient', async () => {
+    const box = await startMailbox({
+      onRcptTo: ({ address }, _session, done) => done(Object.assign(new Error(`no ${address}`), { responseCode: 550 })),
+    })
+    await expect(attempt('smtp', box)).rejects.toThrow(/^the mail server did not take it: EENVELOPE RCPT TO 550$/)
+    await box.close()
+  })
+})

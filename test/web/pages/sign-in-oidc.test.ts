@@ -1,0 +1,176 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
+import { givenUser } from '../../support/givens.js'
+import { CALLBACK, CLIENT, type OidcServer, type Person, startOidc, wayThrough } from '../../support/oidc-server.js'
+import { useService } from '../../support/service.js'
+import { formsOf } from '../../support/website-client.js'
+
+let oidc: OidcServer
+
+const context = useService(async () => {
+  oidc = await startOidc()
+  return { env: { OIDC_ISSUER: oidc.issuer, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret } }
+})
+afterAll(() => oidc.close())
+
+const { send } = formsOf(() => context.service.url)
+
+/** Goes to the provider and, signed in there, to where it sends the browser back: the callback's path. */
+async function goThere(path = '/sign-in/oidc') {
+  const { location, cookie, attributes } = await send('GET', path)
+  const at = await wayThrough(oidc.issuer, location as string)
+  return { back: at.replace('http://easel.test', ''), cookie, attributes, asked: new URL(location as string) }
+}
+
+async function signInAs(someone: Person | undefined, path?: string) {
+  oidc.person = someone
+  const { back, cookie } = await goThere(path)
+  return { back, cookie, answer: await send('GET', back, { cookie }) }
+}
+
+async function whoHas(cookie: string | undefined) {
+  const { rows } = await context.service.db.pool.query(
+    `SELECT u.username, u.email FROM sessions s JOIN users u ON u.id = s.user_id ORDER BY s.created_at DESC LIMIT 1`,
+  )
+  expect(cookie).toMatch(/^easel=/)
+  return rows[0]
+}
+
+async function givenReader() {
+  const { db } = context.service
+  const user = await givenUser(db)
+  const email = `${user.username}@mail.test`
+  await operatorUserStore(db).setEmail(user.id, email)
+  return { ...user, email }
+}
+/** The provider sets a cookie to clear first, then that of the session. */
+const sessionIn = async (back: string, cookie: string | undefined) => {
+  const answer = await fetch(context.service.url + back, {
+    redirect: 'manual',
+    headers: { accept: 'text/html', ...(cookie && { cookie }) },
+  })
+  const set = answer.headers.getSetCookie().find((it) => it.startsWith('easel='))
+  return { status: answer.status, location: answer.headers.get('location'), cookie: set?.split(';')[0] }
+}
+
+describe('signing in through the provider', () => {
+  it('is offered, and uses PKCE, a state and a nonce, kept in a cookie that scripts cannot read', async () => {
+    const { html } = await send('GET', '/sign-in?next=/gallery')
+    expect(html).toContain(`href="/sign-in/oidc?next=%2Fgallery"`)
+    expect(html).toContain(`Sign in with ${new URL(oidc.issuer).host}`)
+    oidc.person = { sub: 'nobody' }
+    const { asked, attributes } = await goThere()
+    expect(Object.fromEntries(asked.searchParams)).toMatchObject({
+      code_challenge_method: 'S256',
+      nonce: expect.stringMatching(/./),
+      state: expect.stringMatching(/./),
+      redirect_uri: CALLBACK,
+    })
+    expect(attributes).toMatch(/^easel-oidc=.*Max-Age=600;.*HttpOnly; SameSite=Lax/)
+  })
+
+  it('leads to the account with the verified address, and later to the same account whatever the address is', async () => {
+    const user = await givenReader()
+    oidc.person = { sub: `sub-${user.id}`, email: user.email.toUpperCase(), email_verified: true }
+    const first = await goThere('/sign-in/oidc?next=/gallery')
+    const { status, location, cookie } = await sessionIn(first.back, first.cookie)
+    expect([status, location]).toEqual([303, '/gallery'])
+    expect(await whoHas(cookie)).toMatchObject({ username: user.username })
+    oidc.person = { sub: `sub-${user.id}`, email: 'other@mail.test', email_verified: true }
+    const again = await goThere()
+    expect(await whoHas((await sessionIn(again.back, again.cookie)).cookie)).toMatchObject({ username: user.username })
+  })
+
+  it('is refused with an unverified address, with one that is another person’s already, and without an account', async () => {
+    const user = await givenReader()
+    const { answer } = await signInAs({ sub: 'unverified', email: user.email, email_verified: false })
+    expect(answer.status).toBe(403)
+    // Some providers do not say whether they have verified it.
+    expect((await signInAs({ sub: 'silent', email: user.email })).answer.status).toBe(403)
+    expect(answer.html).toContain('does not say that your email address is verified')
+    await signInAs({ sub: 'the-first', email: user.email, email_verified: true })
+    const later = await signInAs({ sub: 'the-second', email: user.email, email_verified: true })
+    expect([later.answer.status, later.answer.html.includes('No account here belongs to your sign-in')]).toEqual([
+      403,
+      true,
+    ])
+    const stranger = await signInAs({ sub: 'stranger' })
+    expect([stranger.answer.status, stranger.answer.html.includes('told us no email address')]).toEqual([403, true])
+    expect((await signInAs({ sub: 'zero\0', email: user.email, email_verified: true })).answer.status).toBe(401)
+    // In lower case the Kelvin sign is a k.
+    await operatorUserStore(context.service.db).setEmail((await givenUser(context.service.db)).id, 'kate@mail.test')
+    const lookalike = await signInAs({ sub: 'kelvin', email: '\u212Aate@mail.test', email_verified: true })
+    expect(lookalike.answer.status).toBe(403)
+  })
+
+  it('makes an account if sign-up is open, with a free username that does not look like an address', async () => {
+    const { url } = await context.service.server({}, { SIGN_UP: 'open' })
+    const open = formsOf(() => url)
+    const signUp = async (someone: Person) => {
+      oidc.person = someone
+      const { back, cookie } = await goThere()
+      expect(await open.send('GET', back, { cookie })).toMatchObject({ status: 303, location: '/playground' })
+      const { rows } = await context.service.db.pool.query(
+        `SELECT u.username, u.email, u.credits::int, u.role FROM users u JOIN identities i ON i.user_id = u.id WHERE i.subject = $1`,
+        [someone.sub],
+      )
+      return rows[0]
+    }
+    const facts = { credits: 0, role: 'subscriber' }
+    expect(
+      await signUp({ sub: 'n1', preferred_username: 'Zoë Q@mail.test', email: 'zoe@m.test', email_verified: true }),
+    ).toEqual({ username: 'ZoeQ', email: 'zoe@m.test', ...facts })
+    expect(await signUp({ sub: 'n2', preferred_username: 'zoeq', email: 'zoe@m.test', email_verified: true })).toEqual({
+      ...facts,
+      username: 'zoeq-2',
+      email: null,
+    })
+  })
+})
+
+describe('the answer of the provider', () => {
+  it('is refused with a wrong state, without the cookie, and with a changed cookie', async () => {
+    oidc.person = { sub: 'someone' }
+    const { back, cookie } = await goThere()
+    const wrong = await send('GET', back.replace(/state=[^&]+/, 'state=wrong'), { cookie })
+    expect([wrong.status, wrong.html.includes('did not sign you in')]).toEqual([401, true])
+    for (const forged of [undefined, `${cookie}x`, 'easel-oidc=e30.e30']) {
+      const { status, html } = await send('GET', back, { cookie: forged })
+      expect([status, html.includes('was not begun in this browser')]).toEqual([400, true])
+    }
+  })
+
+  it('signs in once, even with a copy of the cookie', async () => {
+    const user = await givenReader()
+    const { back, cookie, answer } = await signInAs({ sub: 'once', email: user.email, email_verified: true })
+    expect(answer.status).toBe(303)
+    expect(answer.attributes).toMatch(/^easel-oidc=;/)
+    expect((await sessionIn(back, cookie)).cookie).toBeUndefined()
+    expect((await send('GET', back, { cookie })).status).toBe(401)
+  })
+
+  it('is not quoted if it is an error', async () => {
+    const { answer } = await signInAs(undefined)
+    expect(answer.status).toBe(401)
+    expect(answer.html).toContain('did not sign you in. Begin again, or sign in another way.')
+    expect(answer.html).not.toContain('access_denied')
+  })
+})
+
+describe('a provider that is down', () => {
+  it('does not disturb the server or the other ways to sign in, and is used again once it is back', async () => {
+    const { port } = oidc
+    oidc.person = { sub: 'patient' }
+    const begun = await goThere()
+    await oidc.close()
+    const { url } = await context.service.server()
+    const fresh = formsOf(() => url)
+    expect((await fresh.send('GET', '/sign-in')).status).toBe(200)
+    const down = await fresh.send('GET', '/sign-in/oidc')
+    expect(down.status).toBe(503)
+    expect(down.html).toContain('does not answer. Sign in another way, or try again in a moment.')
+    expect((await send('GET', begun.back, { cookie: begun.cookie })).status).toBe(503)
+    oidc = await startOidc({ port })
+    expect((await fresh.send('GET', '/sign-in/oidc')).status).toBe(303)
+  })
+})
