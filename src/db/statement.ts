@@ -24,12 +24,18 @@ export interface Statement<Row> {
 
 const dialect = new PgDialect()
 
+const texts = new Map<string, string>()
+/** What this process may prepare: each statement's text, by its name. */
+export const preparedTexts: ReadonlyMap<string, string> = texts
+
 /** A value that the statement gets when it runs. */
 export const param = <Name extends string>(name: Name): Placeholder<Name> => sql.placeholder(name)
 
 /**
  * Values in the template become part of the text, so that a generic plan knows them; only `param` makes parameters.
  * @param name unique: Postgres keeps one plan under it
+ * @typeParam Row as Postgres would send it; test/db/statement-types.test.ts compares the two
+ * @throws where another statement has the name
  */
 export const statement =
   <Row = unknown>(name: string) =>
@@ -39,6 +45,8 @@ export const statement =
     // Drizzle counts each use; one number per name, so that Postgres finds the same type for all of them.
     const inOrder = [...new Set(names)]
     const text = compiled.replace(/\$(\d+)/g, (_, n) => `$${inOrder.indexOf(names[n - 1] as string) + 1}`)
+    if ((texts.get(name) ?? text) !== text) throw new Error(`two statements are named ${name}`)
+    texts.set(name, text)
 
     const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
       const given = inOrder.map((it) => {

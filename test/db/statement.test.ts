@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { expect, it } from 'vitest'
 import { users } from '../../src/db/schema/generations.js'
@@ -37,15 +35,7 @@ it('a statement takes its names from the schema: of columns where it writes, of 
 })
 
 it('no two statements have one name', () => {
-  const DB = fileURLToPath(new URL('../../src/db/', import.meta.url))
-  const files = readdirSync(DB, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-  const names = files.flatMap((file) =>
-    [
-      ...readFileSync(`${DB}${file}`, 'utf8').matchAll(
-        /(?:Statement|statement|failureRule|prepare)(?:<.+>)?\(\s*['`](\w+)/g,
-      ),
-    ].map(([, name]) => name),
-  )
-  expect(names.length).toBeGreaterThan(70)
-  expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])
+  expect(() => statement('the_same')`SELECT 1`).not.toThrow()
+  expect(() => statement('the_same')`SELECT 1`).not.toThrow()
+  expect(() => statement('the_same')`SELECT 2`).toThrow('two statements are named the_same')
 })

@@ -19,9 +19,7 @@ const QUEUE = statement<ServiceState['queue'][number]>('measure_queue')`
   SELECT filename AS model, count(*) AS count, extract(epoch FROM now() - min(created_at))::float8 AS "oldestSeconds"
     FROM (${waitingIn('create_image')} UNION ALL ${waitingIn('personal')}) waiting GROUP BY filename`
 
-const OTHERS = statement<Omit<ServiceState, 'queue' | 'backends' | 'audit'> & { count: number; oldestSeconds: number }>(
-  'measure_others',
-)`
+const OTHERS = statement<Pick<ServiceState, 'running' | 'reconciledAt'> & ServiceState['webhooks']>('measure_others')`
   SELECT (SELECT count(*) FROM ${g} WHERE ${g.status} = 'processing') AS running, ${RECONCILED_AT} AS "reconciledAt",
          count(*) AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
     FROM (SELECT ${d.createdAt} FROM ${d} WHERE ${d.status} = 'pending' ORDER BY ${d.createdAt} LIMIT ${COUNTED}) waiting`
