@@ -18,7 +18,7 @@ import {
 } from './s3-capabilities.js'
 import { connect, knownOf, TRIES } from './s3-client.js'
 import { headersOf, isFresh, isWanted } from './s3-conditions.js'
-import { bucketFailure, isConflict, isMissing, statusOf } from './s3-failure.js'
+import { bucketFailure, isConflict, isForbidden, isMissing, statusOf } from './s3-failure.js'
 import type { S3Storage } from './storage.js'
 
 /** All tries of a call together; one of them may wait for a third of it for an answer. */
@@ -105,7 +105,11 @@ export function s3Bucket(storage: S3Storage) {
       return { bytes: Number(ContentRange?.split('/')[1] ?? ContentLength), sha256, etag, changedAt }
     })
 
-  const head = (file: string) => lookUp(store.lookup ?? LOOKUPS[0], file)
+  const head = (file: string) =>
+    lookUp(store.lookup ?? LOOKUPS[0], file).catch((error) => {
+      if (store.hidesMissing && isForbidden(error)) return undefined
+      throw error
+    })
 
   /** What the store then calls it; undefined: another object is there than the one that it replaces. */
   const put = (
@@ -132,8 +136,9 @@ export function s3Bucket(storage: S3Storage) {
       { signal, bytes: facts.bytes },
     )
 
+  /** Some stores answer 404 where there is nothing to remove. */
   const remove = (file: string): Promise<void> =>
-    call('DELETE', CALL_MS, async ({ sdk, client, options }) => {
+    callFor('DELETE', CALL_MS, async ({ sdk, client, options }) => {
       await client.send(new sdk.DeleteObjectCommand(at(file)), options)
     })
 
@@ -222,6 +227,7 @@ export function s3Bucket(storage: S3Storage) {
       const { lacks, ...learned } = await probeCapabilities({
         put: async (features, content, facts) => (await put(features, file, content, facts)) !== undefined,
         lookUp: (lookup) => lookUp(lookup, file),
+        lookForNone: (lookup) => lookUp(lookup, `${newProbeName()}.webp`),
       })
       Object.assign(store, learned)
       const trouble = await probeObjects({ ...objects, remove }, probeName)

@@ -45,12 +45,15 @@ interface Bucket {
   /** Resolves to false if another object is there than the one that it replaces. */
   put(features: PutFeatures, content: Buffer, facts: ObjectFacts): Promise<boolean>
   lookUp(lookup: Lookup): Promise<StoredObject | undefined>
+  /** Looks at what is not there. */
+  lookForNone(lookup: Lookup): Promise<unknown>
 }
 
 interface Capabilities {
   readonly features: PutFeatures
   /** Undefined: nobody may look. */
   readonly lookup: Lookup | undefined
+  readonly hidesMissing: boolean
   /** In words, what the store does not take, and what it answered. */
   readonly lacks: readonly string[]
 }
@@ -60,7 +63,7 @@ interface Capabilities {
  * probe may still be there.
  * @throws BucketFailure if an object can be put in no way
  */
-export async function probeCapabilities({ put: putIn, lookUp }: Bucket): Promise<Capabilities> {
+export async function probeCapabilities({ put: putIn, lookUp, lookForNone }: Bucket): Promise<Capabilities> {
   const content = randomBytes(1024)
   const facts = { bytes: content.length, sha256: sha256Of(content).digest('base64'), replaces: undefined }
   const put = (features: PutFeatures, replaces?: string) => putIn(features, content, { ...facts, replaces })
@@ -100,7 +103,9 @@ export async function probeCapabilities({ put: putIn, lookUp }: Bucket): Promise
       lacks.push(`If-Match (${refused?.refusal ?? 'it does not know its own ETag'})`)
     }
   }
-  return { features, lookup, lacks }
+  const hidden = lookup && (await refusalOf(lookForNone(lookup)))
+  if (hidden) lacks.push(`the right to list (${hidden.refusal} for what is not there)`)
+  return { features, lookup, hidesMissing: hidden !== undefined, lacks }
 }
 
 /** Undefined: it was done, or failed in another way than by a refusal, which rejects. */

@@ -15,13 +15,16 @@ interface Known {
   features: PutFeatures
   /** Undefined: nobody may look. */
   lookup: Lookup | undefined
+  /** It forbids to look at what is not there. */
+  hidesMissing: boolean
 }
 
 const known = new WeakMap<S3Access, Known>()
 
 /** The same for all that name the same storage. */
 export function knownOf(storage: S3Access): Known {
-  const found = known.get(storage) ?? { client: undefined, features: ALL_FEATURES, lookup: LOOKUPS[0] }
+  const unasked = { client: undefined, features: ALL_FEATURES, lookup: LOOKUPS[0], hidesMissing: false }
+  const found = known.get(storage) ?? unasked
   known.set(storage, found)
   return found
 }

@@ -46,6 +46,10 @@ export class BucketFailure extends Error {
   }
 }
 
+/** What a store also answers about an object that is not there to a key that may not list. */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof BucketFailure && /^403/.test(error.refusal ?? '')
+
 /**
  * @param action what the bucket was asked for, such as `PUT`
  * @param call its time limit in ms, if that is why it ended, and the bytes that it should store

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { newSlug } from '../../src/core/generations/generation.js'
 import type { FileRequest } from '../../src/core/images/public-file.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
@@ -177,4 +177,22 @@ it('an image that was in a directory before its move to a bucket is removed from
   await moving.remove(slug)
   expect([...(await older.names()), ...(await newer.names())]).toEqual([])
   expect(await moving.read(slug)).toBeUndefined()
+})
+
+it('an image is read from where it is while it moves to a bucket that forbids what is not there', async () => {
+  const [older, newer] = [await givenDirectory(), await givenBucket()]
+  await (await open(older).created()).put(slug, png, { thumbnail })
+  const { store } = open({ ...newer, env: { ...newer.env, STORAGE_OLD_URL: older.env.STORAGE_URL as string } })
+  s3.hidesMissing = true
+  onTestFinished(() => {
+    s3.hidesMissing = false
+  })
+  expect(await store.read(slug)).toEqual(png)
+  expect(await store.readThumbnail(slug)).toEqual(thumbnail)
+  expect(await store.sha256(slug, 'png')).toBe(sha256(png).digest('hex'))
+  expect(await store.exists(slug)).toBe(true)
+  expect(await store.changedAt(slug)).toBeInstanceOf(Date)
+  expect(await store.open({ name: `${slug}.png`, head: false })).toBeDefined()
+  // In neither: the newer one may have lost its rights.
+  await expect(store.read(newSlug())).rejects.toThrow(/refuses a GET \(403 AccessDenied\)/)
 })

@@ -101,6 +101,26 @@ describe('a bucket that refuses what a put can do without', () => {
     await expectUsable()
   })
 
+  it('is told of if it forbids to look at what is not there, and is looked at all the same', async () => {
+    s3.hidesMissing = true
+    onTestFinished(() => {
+      s3.hidesMissing = false
+    })
+    expect((await store.check()).missing).toMatch(/lacks the right to list \(403 for what is not there\): Easel does/)
+    expect([await store.exists(newSlug()), await store.changedAt(newSlug())]).toEqual([false, undefined])
+    // Its readers ask for what should be there: the key may have lost a right since.
+    await expect(store.read(newSlug())).rejects.toThrow(/refuses a GET \(403 AccessDenied\)/)
+    await store.remove(newSlug())
+    await expectUsable()
+  })
+
+  it('has nothing to remove where it answers 404 to a DELETE', async () => {
+    s3.fault = refusing(404, 'NoSuchKey', asks('DELETE'))
+    await store.remove(newSlug())
+    s3.fault = refusing(404, 'NoSuchBucket', asks('DELETE'))
+    await expect(store.remove(newSlug())).rejects.toThrow(/does not exist/)
+  })
+
   it('is asked for all of it again by the next check', async () => {
     s3.fault = refusing(400, 'InvalidRequest', names('x-amz-checksum'))
     await store.check()

@@ -32,6 +32,8 @@ export interface S3Server {
   keepsChecksums: boolean
   /** False: puts are not conditional, whatever they say. */
   knowsConditions: boolean
+  /** True: as to a key without the right to list, what is not there is answered as if it were forbidden. */
+  hidesMissing: boolean
   close(): Promise<void>
 }
 
@@ -82,6 +84,8 @@ export async function startS3(directory: string): Promise<S3Server> {
     bodies.set(request, body)
     const { headers } = request
     if (!isSigned(request, body, S3_SECRET)) return refuse(response, 403, 'SignatureDoesNotMatch')
+    if (it.hidesMissing && /^(GET|HEAD)$/.test(request.method ?? '') && !kept.has(path))
+      return refuse(response, 403, 'AccessDenied')
     if (request.method === 'PUT') {
       const checksum = headers['x-amz-checksum-sha256']
       if (checksum !== undefined && checksum !== sha256(body).digest('base64'))
@@ -113,6 +117,7 @@ export async function startS3(directory: string): Promise<S3Server> {
     fault: undefined,
     keepsChecksums: true,
     knowsConditions: true,
+    hidesMissing: false,
     async close() {
       server.closeAllConnections()
       server.close()

@@ -68,6 +68,19 @@ describe('the image store of a worker without a key of the bucket', () => {
     expect(await stored.exists(slug)).toBe(false)
   })
 
+  it('stores in a bucket that forbids the server to look at what is not there', async () => {
+    s3.hidesMissing = true
+    onTestFinished(() => {
+      s3.hidesMissing = false
+    })
+    await storeOf().check()
+    await call(context.service.url, 'POST', '/internal/uploads/check', { key: secret, body: {} })
+    const { by, slug } = await givenAttempt()
+    expect(await storeOf().put(slug, Buffer.from('an earlier attempt'), { by })).toBe(true)
+    expect(await storeOf().put(slug, png, { by, thumbnail: Buffer.from('small') })).toBe(true)
+    expect(await imageStore(context.service.config).read(slug)).toEqual(png)
+  })
+
   it('can remove no image that is published', async () => {
     const { by, slug } = await givenAttempt()
     await storeOf().put(slug, png, { by })

@@ -7,6 +7,7 @@ export interface PublishedImage {
   readonly height: number
   readonly seed: number
   readonly createdAt: Date
+  readonly hasThumbnail: boolean
   readonly removed: boolean
 }
 

@@ -10,7 +10,7 @@ import { assign, param, pick, statement } from '../statement.js'
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
-      ...pick(i, 'slug', 'width', 'height', 'seed', 'createdAt'),
+      ...pick(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail'),
       removed: sql<boolean>`${i.removedAt} IS NOT NULL`,
       modelName: g.modelName,
     })

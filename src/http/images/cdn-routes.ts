@@ -3,7 +3,7 @@ import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, preconditionFailed, serviceUnavailable } from '../../core/errors.js'
 import { IMAGE_FILE } from '../../core/images/ports.js'
 import type { FileRequest, OpenPublicFile } from '../../core/images/public-file.js'
-import type { PublishedImages } from '../../core/images/published-image.js'
+import type { PublishedImage, PublishedImages } from '../../core/images/published-image.js'
 import type { App } from '../shared/fastify-app.js'
 
 const HEADERS = {
@@ -16,6 +16,12 @@ const HEADERS = {
 
 /** The only ranges that object stores know, too. Others, and those with a condition, get the whole image. */
 const ONE_RANGE = /^bytes=(?:\d+-\d*|-\d+)$/
+
+const isThumbnail = (name: string) => name.endsWith('.webp')
+
+/** Whether the store should have the file. */
+const isKept = (name: string, image: PublishedImage | undefined): boolean =>
+  image !== undefined && !image.removed && (image.hasThumbnail || !isThumbnail(name))
 
 /** The images, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link. */
 export async function cdnRoutes(app: App, open: OpenPublicFile, images: PublishedImages): Promise<void> {
@@ -37,8 +43,9 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
       ...{ ifMatch: headers['if-match'], ifUnmodifiedSince: headers['if-unmodified-since'] },
       ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
     }
-    const found = await open(asked).catch((cause) => {
-      throw serviceUnavailable(5, cause)
+    const found = await open(asked).catch(async (cause) => {
+      // Some stores forbid what is not there. What Postgres knows must not become a 404: the key may have lost a right.
+      if (isKept(name, await images.find(slug))) throw serviceUnavailable(5, cause)
     })
     if (!found) throw (await images.find(slug))?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
     if ('directory' in found) return reply.headers(HEADERS).sendFile(name, found.directory)
@@ -47,7 +54,7 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
     reply.code(found.status).headers({ ...HEADERS, ...found.headers })
     if (found.status === 304) return reply.send()
     // Not what the store says: it may be a page there.
-    return reply.type(name.endsWith('.webp') ? 'image/webp' : 'image/png').send(found.body ?? Readable.from([]))
+    return reply.type(isThumbnail(name) ? 'image/webp' : 'image/png').send(found.body ?? Readable.from([]))
   })
   app.setErrorHandler<FileError>((error, _request, reply) => {
     // The directory disappeared after it was checked.

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newSlug } from '../../../src/core/generations/generation.js'
 import { createImageStore } from '../../../src/images/open-image-store.js'
 import { call, expectPersonalError } from '../../support/client.js'
+import { givenImages } from '../../support/given-images.js'
+import { givenUser } from '../../support/givens.js'
 import { directoryOf } from '../../support/image-storage.js'
 import { sendRaw } from '../../support/raw-http.js'
 import { refuse, type S3Server, startS3 } from '../../support/s3-server.js'
@@ -211,9 +213,18 @@ describe.each([
   })
 })
 
+/** An image that Postgres knows. */
+async function givenPublished({ hasThumbnail = true } = {}): Promise<string> {
+  const [published = ''] = await givenImages(service.db, await givenUser(service.db), [{ hasThumbnail }])
+  await (await createImageStore(service.config)).put(published, PNG, hasThumbnail ? { thumbnail: THUMBNAIL } : {})
+  return published
+}
+
 describe('a directory', () => {
-  beforeAll(() => {
+  let slug: string
+  beforeAll(async () => {
     service = inFiles.service
+    slug = await givenPublished()
   })
 
   it('is not left by a link that leads out of it', async () => {
@@ -224,7 +235,6 @@ describe('a directory', () => {
 
   it('that is away as a whole makes each image a 503, not a 404', async () => {
     const storagePath = directoryOf(service.config)
-    await (await createImageStore(service.config)).put(slug, PNG)
     await rename(storagePath, `${storagePath}-away`)
     try {
       for (const put of [async () => undefined, () => writeFile(storagePath, 'no directory')]) {
@@ -232,6 +242,7 @@ describe('a directory', () => {
         const answer = await call(service.url, 'GET', `/cdn/${slug}.png`)
         expectPersonalError(answer, 503, /temporarily unavailable/)
         expect(answer.headers.get('cache-control')).toBeNull()
+        expect((await get(`/cdn/${newSlug()}.png`)).status).toBe(404)
       }
     } finally {
       await rm(storagePath, { force: true })
@@ -242,10 +253,10 @@ describe('a directory', () => {
 })
 
 describe('a bucket', () => {
-  const path = `/cdn/${slug}.png`
+  let path: string
   beforeAll(async () => {
     service = inBucket.service
-    await (await createImageStore(service.config)).put(slug, PNG)
+    path = `/cdn/${await givenPublished()}.png`
   })
 
   it('that is away or gone makes each image a 503, not a 404', async () => {
@@ -293,6 +304,48 @@ describe('a bucket', () => {
     expect(answer.status).toBe(200)
     client.abort()
     await ended
+    s3.fault = undefined
+  })
+})
+
+describe('a bucket whose key may not list, which therefore forbids what is not there', () => {
+  const none = () => `/cdn/${newSlug()}`
+  const statusesOf = (path: string) =>
+    Promise.all(['GET', 'HEAD'].map(async (method) => (await get(path, {}, method)).status))
+  beforeAll(() => {
+    service = inBucket.service
+    s3.hidesMissing = true
+  })
+  afterAll(() => {
+    s3.hidesMissing = false
+  })
+
+  it('makes an image that nobody has published a 404, and so its thumbnail', async () => {
+    for (const path of [`${none()}.png`, `${none()}.webp`]) {
+      expect(await statusesOf(path)).toEqual([404, 404])
+      const conditional = await get(path, { 'if-none-match': '"any"' })
+      expect([conditional.status, conditional.headers.get('cache-control')]).toEqual([404, null])
+    }
+  })
+
+  it('says of an image that was taken down that it was', async () => {
+    const published = await givenPublished()
+    await (await createImageStore(service.config)).remove(published)
+    await service.db.pool.query('UPDATE images SET removed_at = now() WHERE slug = $1', [published])
+    for (const end of ['png', 'webp'])
+      expectPersonalError(await call(service.url, 'GET', `/cdn/${published}.${end}`), 404, /^This image was removed/)
+  })
+
+  it('makes the thumbnail of an image that has none a 404', async () => {
+    const published = await givenPublished({ hasThumbnail: false })
+    expect(await statusesOf(`/cdn/${published}.png`)).toEqual([200, 200])
+    expect(await statusesOf(`/cdn/${published}.webp`)).toEqual([404, 404])
+  })
+
+  it('makes a published image a 503 once the key has lost its rights, and no 404', async () => {
+    const published = await givenPublished()
+    s3.fault = (_, response) => refuse(response, 403, 'AccessDenied')
+    for (const end of ['png', 'webp']) expect(await statusesOf(`/cdn/${published}.${end}`)).toEqual([503, 503])
     s3.fault = undefined
   })
 })
