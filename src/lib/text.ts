@@ -9,9 +9,10 @@ export const storable = (text: string): string => text.replaceAll('\0', '').toWe
 // Letters and symbols that are drawn as nothing.
 const BLANK = /[\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]/gu
 
+/** Whether there is nothing to see in it. Pictographs count that are newer than this Node. */
+export const isBlank = (text: string): boolean =>
+  !/[\p{L}\p{N}\p{P}\p{S}\p{Extended_Pictographic}]/u.test(text.replace(BLANK, ''))
+
 /** Whether people can read it as one line of up to so many characters: there is something to see in it. */
 export const isLine = (text: string, maxLength: number): boolean =>
-  isStorable(text) &&
-  [...text].length <= maxLength &&
-  !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) &&
-  /[\p{L}\p{N}\p{P}\p{S}]/u.test(text.replace(BLANK, ''))
+  isStorable(text) && [...text].length <= maxLength && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && !isBlank(text)

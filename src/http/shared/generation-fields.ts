@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { MAX_SEED, SIZE_STEP } from '../../core/generations/generation.js'
 import { SAMPLERS } from '../../core/generations/sampler.js'
+import { isBlank } from '../../lib/text.js'
 import * as field from './fields.js'
 import { EXAMPLE } from './responses.js'
 
@@ -30,9 +31,11 @@ const promptText = (name: string) =>
 /** The parameters that every shape of a request takes alike. */
 export const fields = {
   prompt: promptText('prompt')
-    .refine((value) => value.trim() !== '', 'prompt is required and must not be blank.')
+    .refine((value) => !isBlank(value), 'prompt is required and must not be blank.')
     .meta({ minLength: 1, description: 'What to draw' }),
-  negative_prompt: field.withDefault(promptText('negative_prompt').describe('What to avoid'), ''),
+  negative_prompt: field
+    .withDefault(promptText('negative_prompt').describe('What to avoid'), '')
+    .transform((value) => (isBlank(value) ? '' : value)),
 }
 
 export const side = (name: string) =>
