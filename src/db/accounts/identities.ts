@@ -1,8 +1,8 @@
 import { and, eq, isNull, notExists, sql } from 'drizzle-orm'
 import type { IdentityStore } from '../../core/accounts/identity.js'
 import { type Database, violatedConstraint, withTransaction } from '../client.js'
+import { reserveName } from '../new-name.js'
 import { users as u } from '../schema/generations.js'
-import { readingOf } from '../schema/name-reading.js'
 import { identities as i } from '../schema/website.js'
 import { pick } from '../statement.js'
 
@@ -44,17 +44,7 @@ export const identityStore = (db: Database): IdentityStore => {
     async register({ issuer, subject }, username, email) {
       const attempt = (address: string | undefined) =>
         withTransaction(db, async (tx) => {
-          const reads = eq(readingOf(u.username), readingOf(sql`${username}`))
-          if (
-            (
-              await tx
-                .select(pick(u, 'id'))
-                .from(u)
-                .where(and(reads, isNull(u.deletedAt)))
-                .limit(1)
-            ).length > 0
-          )
-            return undefined
+          if (!(await reserveName(tx, username))) return undefined
           const [made] = await tx.insert(u).values({ username, email: address }).returning(pick(u, 'id'))
           if (!made) throw new Error('Postgres did not return the new account: try again.')
           await tx.insert(i).values({ issuer, subject, userId: made.id }).onConflictDoUpdate(link)

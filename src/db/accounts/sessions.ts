@@ -3,8 +3,8 @@ import { and, desc, eq, gt, isNotNull, isNull, lt, ne, or, sql } from 'drizzle-o
 import type { Role } from '../../core/accounts/account.js'
 import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../../core/accounts/session.js'
 import { type Database, violatedConstraint, withTransaction } from '../client.js'
+import { reserveName } from '../new-name.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
-import { readingOf } from '../schema/name-reading.js'
 import { signInLinks as l, unsentMails as m, sessions as t } from '../schema/website.js'
 import { assign, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
 import { CALLER_COLUMNS, toCaller } from './accounts.js'
@@ -92,11 +92,7 @@ const ADD_LINK = statement<{ expiresAt: Date }>('add_sign_in_link')`
   })} RETURNING ${named(pick(l, 'expiresAt'))}`
 
 const REGISTER = statement<{ id: string }>('register_account')`
-  ${insertInto(u, given(u, 'username', 'passwordHash'))}
-   WHERE NOT EXISTS (
-     SELECT FROM ${u} WHERE ${readingOf(u.username)} = ${readingOf(param('username'))} AND ${u.deletedAt} IS NULL
-   )
-  ON CONFLICT DO NOTHING RETURNING ${u.id}`
+  ${insertInto(u, given(u, 'username', 'passwordHash'))} ON CONFLICT DO NOTHING RETURNING ${u.id}`
 
 export const credentialStore = (db: Database): CredentialStore => {
   const { orm, pool } = db
@@ -120,9 +116,11 @@ export const credentialStore = (db: Database): CredentialStore => {
       return found
     },
 
-    async register(username, passwordHash) {
-      return (await REGISTER.first(pool, { username, passwordHash }))?.id
-    },
+    register: (username, passwordHash) =>
+      withTransaction(db, async (tx, client) => {
+        if (!(await reserveName(tx, username))) return undefined
+        return (await REGISTER.first(client, { username, passwordHash }))?.id
+      }),
 
     async setPassword(accountId, passwordHash, except) {
       await withTransaction(db, async (tx) => {
