@@ -57,6 +57,11 @@ export function handleNotFound(
     const matching = routes.filter(({ pattern }) => pattern.test(path))
     return [...new Set(matching.flatMap(({ methods }) => methods))].sort()
   }
+  // The router takes nothing for an ID, too.
+  app.addHook('preValidation', (request, reply, next) => {
+    if (Object.values(request.params as object).includes('')) reply.callNotFound()
+    else next()
+  })
   app.setNotFoundHandler((request, reply) => {
     const path = shortened(request.url.split('?', 1)[0] ?? '', 100)
     const plain = plainPath(path)

@@ -79,6 +79,48 @@ describe('a path with doubled slashes or one at its end', () => {
     })
   })
 
+  it.each([
+    ['GET', '/api/v1/models/', '/api/v1/models'],
+    ['GET', '/api/v1/images/', '/api/v1/images'],
+    ['GET', '/api/v1/images/?limit=3', '/api/v1/images'],
+    ['GET', '/api/v1/generations/', '/api/v1/generations'],
+    ['GET', '/api/v1/credits/', '/api/v1/credits'],
+    ['GET', '/api/v1/webhooks/', '/api/v1/webhooks'],
+    ['GET', '/api/v1/webhooks//', '/api/v1/webhooks'],
+    ['POST', '/api/v1/webhooks/', '/api/v1/webhooks'],
+    ['GET', '/api/v1/capabilities/', '/api/v1/capabilities'],
+    ['GET', '/v1/models/', '/v1/models'],
+    ['GET', '/v1/models//', '/v1/models'],
+    ['HEAD', '/v1/models/', '/v1/models'],
+    ['POST', '/v1/images/generations/', '/v1/images/generations'],
+  ])('is a 404 that names the list, though an ID could follow: %s %s', async (method, path, right) => {
+    const answer = await call(context.service.url, method, path, {
+      key: await keyOf(),
+      ...(method === 'POST' && { body: {} }),
+    })
+    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([404, 'not_found'])
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    if (method === 'HEAD') return
+    const message = `No such endpoint: ${method} ${path.split('?', 1)[0]}. Did you mean ${right}?`
+    const openAi = { error: { message, type: 'invalid_request_error', param: null, code: 'not_found' } }
+    expect(answer.body).toEqual(path.startsWith('/v1') ? openAi : { error: message })
+  })
+
+  it.each([
+    ['DELETE', '/api/v1/images/'],
+    ['DELETE', '/api/v1/webhooks/'],
+    ['POST', '/api/v1/generate//cancel'],
+    ['POST', '/api/v1/webhooks//test'],
+    ['POST', '/api/v1/webhooks//rotate-secret'],
+    ['GET', '/api/v1/webhooks//deliveries'],
+    ['GET', '/api/v1/generate//events'],
+    ['GET', '/api/v1/images//file'],
+    ['GET', '/cdn/'],
+  ])('has no ID in it: %s %s', async (method, path) => {
+    const answer = await call(context.service.url, method, path, { key: await keyOf() })
+    expect([answer.status, answer.body.error]).toEqual([404, expect.stringContaining(path)])
+  })
+
   it('still says that an ID is missing', async () => {
     const answer = await call(context.service.url, 'GET', '/api/v1/generate/', { key: await keyOf() })
     expectPersonalError(answer, 400, /^Generation ID is missing/)
