@@ -180,13 +180,20 @@ function refused(thrown: unknown, request: FastifyRequest): ToolResult {
 const JSON_TYPE = 'application/json'
 const EVENTS = 'text/event-stream'
 
+/** Any but the weight of a range. */
+const PARAMETER = /;\s*(?!q\s*=)[^=;,"]*(?:=\s*(?:"(?:[^"\\]|\\.)*"|[^;,"]*))?/gi
+
+const typesIn = (accept: string) => new Negotiator({ headers: { accept } }).mediaTypes([EVENTS, JSON_TYPE])
+
 /**
  * The protocol asks clients to accept both, but many accept one, anything, or say nothing.
  * @throws not_acceptable
  */
 function answerTypeOf(accept: string | undefined, usual: string): string {
   const ranges = (accept || '*/*').replace(/;\s*charset=[^;,]*/gi, '')
-  const accepted = new Negotiator({ headers: { accept: ranges } }).mediaTypes([EVENTS, JSON_TYPE])
+  const exactly = typesIn(ranges)
+  // Neither type has parameters, so a range with some means the type, if no other range matches one.
+  const accepted = exactly.length > 0 ? exactly : typesIn(ranges.replace(PARAMETER, ''))
   const type = accepted.includes(usual) ? usual : accepted[0]
   if (type === undefined)
     throw new AppError('not_acceptable', `Answers are ${JSON_TYPE} or ${EVENTS}: accept one of them, or both.`)
