@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Log } from '../core/log.js'
 import { timeLimit } from '../lib/abort-signals.js'
+import { limitedFetch } from '../lib/limited-fetch.js'
 
 export interface EndpointOptions {
   /** The endpoint itself, like https://api.openai.com/v1/moderations. */
@@ -18,7 +19,7 @@ export type EndpointInput =
   | readonly { readonly type: 'image_url'; readonly image_url: { readonly url: string } }[]
 
 const NEVER = new AbortController().signal
-const MOST_ANSWER_BYTES = 256 * 1024
+const limited = limitedFetch(256 * 1024)
 
 // Some endpoints of the protocol leave `flagged` out.
 const answer = z.object({
@@ -83,7 +84,7 @@ async function ask(
   input: EndpointInput,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const response = await fetch(url, {
+  const response = await limited(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
     body: JSON.stringify({ input, ...(model && { model }) }),
@@ -95,21 +96,7 @@ async function ask(
     await response.body?.cancel()
     throw new Error(`it answered ${response.status}`)
   }
-  return JSON.parse(await readLimited(response))
-}
-
-/** The body as text; an endless one is cut off rather than kept. */
-async function readLimited({ body }: Response): Promise<string> {
-  if (!body) return ''
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  // Node's streams can be iterated; the DOM's types do not say so.
-  for await (const chunk of body as ReadableStream & AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength
-    if (bytes > MOST_ANSWER_BYTES) throw new Error('its answer is too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  return response.json()
 }
 
 function flagsIn({ results }: z.infer<typeof answer>, nsfwModel: boolean): Flags {

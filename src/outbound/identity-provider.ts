@@ -1,5 +1,7 @@
 import type { ClientAuth, Configuration } from 'openid-client'
+import { z } from 'zod'
 import type { IdentityProvider, Profile } from '../core/accounts/identity.js'
+import { limitedFetch } from '../lib/limited-fetch.js'
 import { isStorable } from '../lib/text.js'
 import { providerFailures } from './provider-failures.js'
 
@@ -15,6 +17,8 @@ interface ProviderOptions {
 type Claims = Readonly<Record<string, unknown>>
 
 const TIMEOUT_SECONDS = 8
+/** Far above any document, set of keys or token. */
+const limited = limitedFetch(1024 * 1024)
 /** OpenID Connect allows subjects of so many characters. */
 const MAX_SUBJECT_LENGTH = 255
 
@@ -35,16 +39,24 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
     return discovered
   }
   async function discover(): Promise<Configuration> {
-    const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery } = await load()
+    const client = await load()
+    const { ClientSecretBasic, ClientSecretPost } = client
     const [basic, post] = [ClientSecretBasic(clientSecret), ClientSecretPost(clientSecret)]
     const authentication: ClientAuth = (server, ...rest) => {
       // Basic is what a provider takes that does not say.
       const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
       return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
     }
-    // The configuration has seen to it that only localhost does without https.
-    const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : []
-    return discovery(new URL(issuer), clientId, undefined, authentication, { timeout: TIMEOUT_SECONDS, execute })
+    return client.discovery(new URL(issuer), clientId, undefined, authentication, {
+      timeout: TIMEOUT_SECONDS,
+      [client.customFetch]: (url, options) => limited(url, options as RequestInit),
+      execute: [
+        // Else a token would count that none of the provider's keys has signed.
+        client.enableNonRepudiationChecks,
+        // The configuration has seen to it that only localhost does without https.
+        ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
+      ],
+    })
   }
 
   return {
@@ -76,7 +88,7 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
       if (!claims) return failures.signingIn(new Error('no ID token'))
       const { sub: subject } = claims
       const { issuer, userinfo_endpoint } = config.serverMetadata()
-      if (subject.length > MAX_SUBJECT_LENGTH || ![subject, issuer].every(isStorable))
+      if (subject === '' || subject.length > MAX_SUBJECT_LENGTH || ![subject, issuer].every(isStorable))
         return failures.signingIn(new Error('the ID token has no "sub" that can be kept'))
       const userInfo = async (): Promise<Claims> =>
         userinfo_endpoint === undefined
@@ -98,8 +110,10 @@ async function profileOf(claims: Claims, userInfo: () => Promise<Claims>): Promi
   if (typeof email !== 'string' || email === '') return { name, lacks: 'address' }
   if (!verification(flags)) return { name, lacks: 'verification' }
   // ASCII: Postgres writes some other letters like ASCII ones in lower case, so the address could be somebody else's.
-  return /^[!-~]{3,254}$/.test(email) ? { name, email } : { name, lacks: 'address' }
+  return emailAddress.safeParse(email).success ? { name, email } : { name, lacks: 'address' }
 }
+
+const emailAddress = z.email().max(254)
 
 /**
  * Whether the provider has verified the address; undefined: it does not say. Some write the flag as text, and Entra has

@@ -2,7 +2,10 @@
 import { SignInFailed } from '../core/accounts/identity.js'
 
 /** Codes that speak of the provider's server and not of who wanted to sign in. */
-const FAULTS = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']
+const FAULTS = [
+  ...['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_PARSE_ERROR'],
+  ...['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'],
+]
 
 interface Thrown {
   readonly name?: string

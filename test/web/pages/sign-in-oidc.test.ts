@@ -3,7 +3,7 @@ import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { givenUser } from '../../support/givens.js'
 import { CALLBACK, CLIENT, type OidcServer, type Person, startOidc, wayThrough } from '../../support/oidc-server.js'
 import { useService } from '../../support/service.js'
-import { formsOf } from '../../support/website-client.js'
+import { formsOf, visit } from '../../support/website-client.js'
 
 let oidc: OidcServer
 
@@ -81,6 +81,15 @@ describe('signing in through the provider', () => {
     expect(await whoHas((await sessionIn(again.back, again.cookie)).cookie)).toMatchObject({ username: user.username })
   })
 
+  it('goes on to the playground from a page whose address is too long for a cookie', async () => {
+    oidc.person = { sub: 'verbose', email: (await givenReader()).email, email_verified: true }
+    for (const long of ['a'.repeat(3000), '"'.repeat(1500)]) {
+      const { back, cookie } = await goThere(`/sign-in/oidc?next=${encodeURIComponent(`/gallery?q=${long}`)}`)
+      expect(cookie?.length).toBeLessThan(4096)
+      expect(await sessionIn(back, cookie)).toMatchObject({ status: 303, location: '/playground' })
+    }
+  })
+
   it('is refused with an unverified address, with one that is another person’s already, and without an account', async () => {
     const user = await givenReader()
     const { answer } = await signInAs({ sub: 'unverified', email: user.email, email_verified: false })
@@ -138,6 +147,20 @@ describe('the answer of the provider', () => {
       const { status, html } = await send('GET', back, { cookie: forged })
       expect([status, html.includes('was not begun in this browser')]).toEqual([400, true])
     }
+  })
+
+  it('is not passed on to the provider any more when one address has sent too many', async () => {
+    oidc.person = { sub: 'someone' }
+    const { url } = await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })
+    const { location, cookie } = await visit(url, '/sign-in/oidc')
+    const state = new URL(location as string).searchParams.get('state')
+    const answerFrom = (ip: string) =>
+      visit(url, `/sign-in/oidc/callback?code=guess&state=${state}`, { cookie, headers: { 'x-forwarded-for': ip } })
+    const answers = await Promise.all(Array.from({ length: 121 }, () => answerFrom('192.0.2.1')))
+    const last = answers.filter(({ status }) => status === 429)
+    expect(last).toHaveLength(1)
+    expect(last[0]?.html).toContain('Too many tries to sign in.')
+    expect((await answerFrom('192.0.2.2')).status).toBe(401)
   })
 
   it('signs in once, even with a copy of the cookie', async () => {

@@ -3,13 +3,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { accountOfIdentity, SignInFailed } from '../../../core/accounts/identity.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import { networkOf } from '../../../http/shared/networks.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
 import { nextPath } from './next-path.js'
-import { sendSignInPage } from './sign-in-routes.js'
+import { sendSignInPage, TOO_MANY, WINDOW_MS } from './sign-in-routes.js'
 
 /** How long somebody may take at the provider. */
 const MINUTES = 10
+
+/** Browsers keep no cookie of more than 4096 bytes. */
+const MOST_COOKIE_BYTES = 4000
+
+/** Each asks the provider, which would hold us for the attacker. A whole office may come from one address. */
+const TRIES_PER_NETWORK = 120
 
 const NOT_BEGUN = 'This sign-in was not begun in this browser, or took too long. Begin again.'
 
@@ -47,8 +54,10 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     const { next } = request.query
     try {
       const { url, checks } = await provider.begin()
-      const value = seal({ ...checks, next, until: Date.now() + MINUTES * 60_000 })
-      reply.setCookie(name, value, { ...attributes, maxAge: MINUTES * 60 }).header('cache-control', 'no-store')
+      const until = Date.now() + MINUTES * 60_000
+      const value = seal({ ...checks, next, until })
+      const kept = value.length > MOST_COOKIE_BYTES ? seal({ ...checks, next: '/playground', until }) : value
+      reply.setCookie(name, kept, { ...attributes, maxAge: MINUTES * 60 }).header('cache-control', 'no-store')
       return reply.redirect(url, 303)
     } catch (error) {
       return showFailure(error, request, reply, next)
@@ -62,6 +71,8 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     const next = kept?.next ?? '/playground'
     const refuse = (status: number, problem: string) => sendSignInPage(options, reply, status, { next, problem })
     if (!kept) return refuse(400, NOT_BEGUN)
+    const tries = await ports.guesses.hit(`sign-in:provider:${networkOf(request.ip)}`, WINDOW_MS, TRIES_PER_NETWORK)
+    if (tries.current > TRIES_PER_NETWORK) return refuse(429, TOO_MANY)
     try {
       const found = await accountOfIdentity(
         ports.identities,

@@ -10,7 +10,7 @@ import type { SessionCookie } from '../../shared/session-cookie.js'
 import { nextPath } from './next-path.js'
 import { LinkPage, type SignInForm, SignInPage } from './sign-in-page.js'
 
-const WINDOW_MS = 15 * 60_000
+export const WINDOW_MS = 15 * 60_000
 /**
  * Tries to sign in, right or wrong. Those at one account are counted for each address: else anybody could keep its owner
  * out. From all addresses together they are so few that guessing leads nowhere. Links and sessions work all the same.
@@ -19,7 +19,7 @@ const TRIES = { perNetwork: 40, perAccountAndNetwork: 12, perAccount: 120 } as c
 const MAILS_PER_NETWORK = 10
 
 const WRONG = 'That name and password do not belong together. Check both, or have a link sent.'
-const TOO_MANY = 'Too many tries to sign in. Wait a quarter of an hour, or have a link sent.'
+export const TOO_MANY = 'Too many tries to sign in. Wait a quarter of an hour, or have a link sent.'
 const TOO_MANY_MAILS = 'Too many links were asked for from here. Wait a quarter of an hour.'
 const NO_NAME = 'Fill in your username or email first.'
 const LINK_OVER = 'This link was used before or is too old. Ask for a new one.'
