@@ -181,6 +181,16 @@ describe('refusing an image', () => {
     expect(process.resourceUsage().maxRSS - most).toBeLessThan(200_000) // KiB
   })
 
+  it.each(['tEXt', 'IDAT'])('looks at no PNG of millions of chunks named %s', async (name) => {
+    const plain = await sketch().png().toBuffer()
+    const empty = Buffer.alloc(12 * 2_000_000, chunk(name, Buffer.alloc(0)))
+    const bomb = Buffer.concat([plain.subarray(0, 33), empty, plain.subarray(33)])
+    const most = process.resourceUsage().maxRSS
+    expect(await refusal(bomb)).toMatchObject({ kind: 'bad_output' })
+    await expect(drawnImage(bomb.toString('base64'), SIZE, (what) => new Error(what))).rejects.toThrow('PNG')
+    expect(process.resourceUsage().maxRSS - most).toBeLessThan(200_000) // KiB
+  })
+
   it('accepts an image that differs from a single colour in its last pixel only', async () => {
     const pixels = Buffer.alloc(SIZE.width * SIZE.height * 3)
     pixels[pixels.length - 1] = 1
