@@ -10,7 +10,7 @@ type Size = Pick<Drawing, 'width' | 'height'>
 export async function drawnImage(base64: string, asked: Size, bad: Bad) {
   if (/^https?:/.test(base64)) throw bad('sent the address of an image instead of its data')
   const data = base64.replace(/^data:[^,]*,/, '')
-  if (!BASE64.test(data)) throw bad('sent an image that is not base64')
+  if (NOT_BASE64.test(data)) throw bad('sent an image that is not base64')
   const bytes = Buffer.from(data, 'base64')
   const { comments } = await requireSize(bytes, asked, bad)
   return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
@@ -26,7 +26,7 @@ export async function requireSize(bytes: Buffer, asked: Size, bad: Bad) {
   return header
 }
 
-const BASE64 = /^[\w+/\s-]*=*\s*$/
+const NOT_BASE64 = /[^\w+/\s=-]/
 
 const IMAGE = /^(\x89PNG|\xff\xd8\xff|RIFF....WEBP)/s
 

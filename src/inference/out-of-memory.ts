@@ -38,8 +38,19 @@ const OUT_OF_MEMORY = [
 const ADVICE =
   /\b(avoid|prevent|reduces?|against|without|unrelated to|in case of|not|never|if( \w+){0,4}) (an? |any |run(s|ning)? |going |getting |into )*(out[ -]of[ -](memory|vram)|oom)\b( errors?| issues?)?/gi
 
+const MOST_CHARACTERS = 10_000
+
+/**
+ * As much of a server's words as is looked at: they begin or end with what went wrong. Looking at all that it may send
+ * could take hours, in which this process would do nothing else.
+ */
+export const briefly = (words: string): string =>
+  words.length <= MOST_CHARACTERS
+    ? words
+    : `${words.slice(0, MOST_CHARACTERS / 2)}\n${words.slice(-MOST_CHARACTERS / 2)}`
+
 /** Whether a server's words say that it ran out of memory, of the GPU or of its own. */
 export const saysOutOfMemory = (words: string): boolean => {
-  const said = words.replace(ADVICE, '')
+  const said = briefly(words).replace(ADVICE, '')
   return OUT_OF_MEMORY.some((form) => form.test(said))
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Drawing } from '../core/generations/generation.js'
 import type { BackendError } from '../core/generations/run/backend.js'
 import { failure } from './backend-failure.js'
-import { saysOutOfMemory } from './out-of-memory.js'
+import { briefly, saysOutOfMemory } from './out-of-memory.js'
 import type { HttpReply } from './server-http.js'
 import { describeAnswer, htmlTitleOf } from './unexpected-answer.js'
 
@@ -18,8 +18,8 @@ export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
 /** The messages in an error body of any shape. Never its `body` or `input`, where servers repeat the prompt. */
 function wordsOf(text: string): string {
   const body = parsedJson(text, z.unknown())
-  if (body !== undefined) return messagesIn(body).join('; ')
-  return htmlTitleOf(text) ?? (text.trimStart().startsWith('<') ? '' : text.trim())
+  if (body !== undefined) return briefly(messagesIn(body).join('; '))
+  return htmlTitleOf(text) ?? (text.trimStart().startsWith('<') ? '' : briefly(text.trim()))
 }
 
 const DEEPEST = 4
@@ -45,7 +45,9 @@ export function publicWords(words: string, prompts?: Prompts): string {
   const texts = [prompts?.prompt, prompts?.negativePrompt].filter((text): text is string => Boolean(text))
   if (texts.some((text) => words.includes(text.slice(0, 20)))) return ''
   const asked = new Set(texts.flatMap((text) => text.toLowerCase().match(LONG_WORDS) ?? []))
-  return words.replace(LONG_WORDS, (word) => (asked.has(word.toLowerCase()) ? '…' : word)).slice(0, 300)
+  return briefly(words)
+    .replace(LONG_WORDS, (word) => (asked.has(word.toLowerCase()) ? '…' : word))
+    .slice(0, 300)
 }
 
 /** So a proxy answers when the server has not in its time: the server may go on with what it was asked. 52x: Cloudflare's. */

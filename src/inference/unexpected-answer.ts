@@ -1,8 +1,11 @@
 import type { z } from 'zod'
 
-/** The title of an HTML page; undefined where the text is none, or has no title. */
-export const htmlTitleOf = (text: string): string | undefined =>
-  /^\s*<[\s\S]{0,2000}?<title[^>]*>\s*([^<]{1,100}?)\s*<\/title>/i.exec(text)?.[1]
+/** The title of an HTML page; undefined where the text is none, or has no short one near its beginning. */
+export function htmlTitleOf(text: string): string | undefined {
+  const start = text.trimStart().slice(0, 4000)
+  const title = /^<.*?<title[^>]*>([^<]*)<\/title>/is.exec(start)?.[1]?.trim() ?? ''
+  return title !== '' && title.length <= 100 ? title : undefined
+}
 
 /**
  * What a server has answered instead of JSON of this form, for the log: `an HTML page titled "502 Bad Gateway" instead of
