@@ -2,7 +2,7 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import { BackendError } from '../core/generations/run/backend.js'
 import { isOutage } from '../core/outage.js'
 import { refusalOf } from '../db/checks/database-checks.js'
-import { sqlState } from '../db/client.js'
+import { sqlState } from '../db/sql-state.js'
 
 /** The command can't be done; the message is one sentence that says why or what to do instead. */
 export class OperatorError extends Error {}

@@ -1,17 +1,9 @@
 import { eq } from 'drizzle-orm'
 import pg from 'pg'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import {
-  createDatabase,
-  DATABASE_TIMES,
-  type Database,
-  outcomeUnknown,
-  Rollback,
-  sqlState,
-  violatedConstraint,
-  withTransaction,
-} from '../../src/db/client.js'
+import { createDatabase, DATABASE_TIMES, type Database, Rollback, withTransaction } from '../../src/db/client.js'
 import { users } from '../../src/db/schema/generations.js'
+import { outcomeUnknown, sqlState, violatedConstraint } from '../../src/db/sql-state.js'
 import { startProxy, type TcpProxy } from '../programs/chaos/proxy.js'
 import { createTestDatabase } from '../support/services.js'
 import { until } from '../support/until.js'

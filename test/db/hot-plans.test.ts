@@ -148,14 +148,18 @@ async function fillQueue(name: string): Promise<void> {
 async function askAll(): Promise<void> {
   let heard: (typeof asked)[string] = []
   const db = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
-  db.pool.on('connect', (client) => {
+  const connect = db.pool.connect.bind(db.pool)
+  db.pool.connect = async () => {
+    const client = await connect()
+    if (Object.hasOwn(client, 'query')) return client
     const query = client.query.bind(client) as (...asked: unknown[]) => unknown
     client.query = ((statement: string | { text: string; values?: unknown[] }, values?: unknown[]) => {
       const { text, values: its } = typeof statement === 'string' ? { text: statement, values } : statement
       if (/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text)) heard.push({ text, values: its ?? values ?? [] })
       return query(statement, values)
     }) as typeof client.query
-  })
+    return client
+  }
   const ask = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
     heard = []
     const answer = await work()

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import type { AccountStore, Caller, Role, Subscription } from '../../core/accounts/account.js'
 import { batched, joined } from '../../lib/batch.js'
-import { type Database, violatedConstraint } from '../client.js'
+import type { Database } from '../client.js'
 import { catalogRevision, creditLedger, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
 import { signInLinks } from '../schema/website.js'
+import { violatedConstraint } from '../sql-state.js'
 import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
 
 /** A subscription's status by Postgres's clock. */

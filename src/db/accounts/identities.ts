@@ -1,9 +1,10 @@
 import { and, eq, isNull, notExists, sql } from 'drizzle-orm'
 import type { IdentityStore } from '../../core/accounts/identity.js'
-import { type Database, violatedConstraint, withTransaction } from '../client.js'
+import { type Database, withTransaction } from '../client.js'
 import { reserveName } from '../new-name.js'
 import { users as u } from '../schema/generations.js'
 import { identities as i } from '../schema/website.js'
+import { violatedConstraint } from '../sql-state.js'
 import { pick } from '../statement.js'
 
 export const identityStore = (db: Database): IdentityStore => {

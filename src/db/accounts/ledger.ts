@@ -1,8 +1,9 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { LedgerStore } from '../../core/accounts/ledger.js'
 import { pageOf } from '../../lib/page.js'
-import { type Database, violatedConstraint, withTransaction } from '../client.js'
+import { type Database, withTransaction } from '../client.js'
 import { creditLedger as l, users as u } from '../schema/generations.js'
+import { violatedConstraint } from '../sql-state.js'
 import { assign, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
 
 export const LEDGER_ENTRY = pick(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')

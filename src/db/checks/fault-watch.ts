@@ -1,5 +1,5 @@
 /** Watches a Postgres that answers, but refuses statements for the state that it is in: read-only, a full disk, … */
-import { databaseError, sqlState } from '../client.js'
+import { databaseError, sqlState } from '../sql-state.js'
 import { refusalOf } from './database-checks.js'
 
 export interface FaultWatchPorts {

@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { CancelStore, EndedGeneration } from '../../core/generations/cancel.js'
-import { type Database, sqlState } from '../client.js'
+import type { Database } from '../client.js'
 import { FINISHED } from '../notifications.js'
 import { creditLedger, generations as g, users as u } from '../schema/generations.js'
+import { sqlState } from '../sql-state.js'
 import { assign, insertInto, named, param, pick, type Queryable, statement } from '../statement.js'
 
 const ACTIVE = sql`${g.status} IN ('queued', 'processing')`

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { JOURNAL } from '../checks/schema-version.js'
-import { sqlState } from '../client.js'
+import { sqlState } from '../sql-state.js'
 import { queryOnce } from '../statement.js'
 
 /** Ours, and BullMQ's for one-machine mode. */

@@ -10,8 +10,8 @@ import { SEED_MODELS } from '../../core/catalog/seed.js'
 import { MIGRATIONS } from '../../core/release.js'
 import { requireEncoding } from '../checks/database-checks.js'
 import { JOURNAL } from '../checks/schema-version.js'
-import { sqlState } from '../client.js'
 import { modelVersions } from '../schema/generations.js'
+import { sqlState } from '../sql-state.js'
 import { queryOnce } from '../statement.js'
 
 /** As Drizzle's migrator does it, which itself would run all files in one transaction. */

@@ -1,7 +1,8 @@
-import { drizzle } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import type { OperatorAct } from '../../core/operator/operator-actions.js'
-import { type Database, sqlState, withTransaction } from '../client.js'
+import { type Database, ormOn, withTransaction } from '../client.js'
+import type { ConnectionPool } from '../connection-pool.js'
+import { sqlState } from '../sql-state.js'
 import { recordAct } from './operator-actions.js'
 
 /**
@@ -56,6 +57,6 @@ function databaseOf(client: pg.PoolClient, noteFailure: Database['noteFailure'])
       const lend = () => new Promise<void>((release) => resolve({ query: nested, release }))
       void inTurn(lend)
     })
-  const pool = { query, connect } as unknown as pg.Pool
-  return { orm: drizzle(pool), pool, noteFailure }
+  const pool = { query, connect } as unknown as ConnectionPool
+  return { orm: ormOn(pool), pool, noteFailure }
 }

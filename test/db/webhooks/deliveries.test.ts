@@ -1,7 +1,8 @@
 /** What the sending of webhooks leaves in its tables, with no server that works on them meanwhile. */
-import type { Pool } from 'pg'
+
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type ClaimedDelivery, newEndpointId, newWebhookSecret } from '../../../src/core/webhooks/webhook.js'
+import type { ConnectionPool } from '../../../src/db/connection-pool.js'
 import { webhookDeliveryStore } from '../../../src/db/webhooks/deliveries.js'
 import { webhookEndpointStore } from '../../../src/db/webhooks/endpoints.js'
 import { useDatabase } from '../../support/database.js'
@@ -245,7 +246,9 @@ describe('the claim of a delivery', () => {
       }
       await client.query('BEGIN')
       const before = await rowsRead()
-      expect(await webhookDeliveryStore({ ...context.db, pool: client as unknown as Pool }).claim([])).toBe(undefined)
+      expect(await webhookDeliveryStore({ ...context.db, pool: client as unknown as ConnectionPool }).claim([])).toBe(
+        undefined,
+      )
       expect((await rowsRead()) - before).toBeLessThan(100)
     } finally {
       await client.query('ROLLBACK')

@@ -262,11 +262,17 @@ describe('metered generations of one key that are submitted at once', () => {
     const user = await givenUser(db, { developer: { concurrency: 100 } })
     const store = submissionStore(db)
     let [lent, mostLent] = [0, 0]
-    const lend = () => {
+    const connect = db.pool.connect.bind(db.pool)
+    db.pool.connect = async () => {
+      const client = await connect()
       mostLent = Math.max(mostLent, ++lent)
+      const release = client.release.bind(client)
+      client.release = (error) => {
+        lent--
+        release(error)
+      }
+      return client
     }
-    const takeBack = () => lent--
-    db.pool.on('acquire', lend).on('release', takeBack)
     try {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 50 }, (_, n) =>
@@ -278,7 +284,7 @@ describe('metered generations of one key that are submitted at once', () => {
       for (const it of outcomes) if (it.status === 'fulfilled') expect(it.value).toMatchObject({ outcome: 'inserted' })
       expect(mostLent).toBe(1)
     } finally {
-      db.pool.off('acquire', lend).off('release', takeBack)
+      db.pool.connect = connect
     }
   })
 })

@@ -1,0 +1,25 @@
+/** What an error of Postgres says. */
+import pg from 'pg'
+
+/** Postgres's own error, which Drizzle wraps. */
+export function databaseError(error: unknown): pg.DatabaseError | undefined {
+  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e
+  return undefined
+}
+
+export const sqlState = (error: unknown): string | undefined => databaseError(error)?.code
+export const violatedConstraint = (error: unknown): string | undefined => databaseError(error)?.constraint
+
+/** Whether the answer to a statement was lost: it may have been executed or not. */
+export const outcomeUnknown = (error: unknown): boolean => {
+  if (error instanceof TypeError) return false // never sent
+  const state = sqlState(error)
+  // 57P01-57P03: the server ended the connection; 08xxx: the connection broke.
+  return state === undefined || state.startsWith('08') || /^57P0[1-3]$/.test(state)
+}
+
+/**
+ * Whether Postgres refused the statement for its data or its time, and the connection still works. After other errors it
+ * may not: a prepared statement whose table was altered fails on its connection for ever (0A000).
+ */
+export const isRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
