@@ -5,10 +5,10 @@ import type { Generation, SubmittedGeneration } from '../../../core/generations/
 import type { Delivery } from '../../../core/generations/ports.js'
 import type { InsertOutcome, SubmissionStore } from '../../../core/generations/submit/ports.js'
 import { batched, joined } from '../../../lib/batch.js'
-import { DATABASE_TIMES, type Database } from '../../client.js'
+import { DATABASE_TIMES, type Database, withTransaction } from '../../client.js'
 import { creditLedger, generations as g, apiKeys as k, users as u } from '../../schema/generations.js'
 import { outcomeUnknown, sqlState, violatedConstraint } from '../../sql-state.js'
-import { assign, eachOf, insertInto, itemsOf, named, param, pick, statement } from '../../statement.js'
+import { assign, eachOf, insertInto, itemsOf, named, param, pick, type Queryable, statement } from '../../statement.js'
 import { markEnqueued, noteMissingJob } from '../missing-jobs.js'
 import { toView, VIEW, type ViewRow } from '../poll.js'
 import { insertingMetered } from './metered.js'
@@ -71,7 +71,9 @@ const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(nam
 const INSERT_CHARGED_TOGETHER = insertCharged('insert_charged_together', sql`SKIP LOCKED`)
 const INSERT_CHARGED = insertCharged('insert_charged')
 
-const HELD = statement<{ credits: number }>('credits_held_by_key')`SELECT ${u.credits} ${OPEN_KEY}`
+// In the order of insert_charged: the key's row, then the user's.
+const LOCK_PAYER = statement<{ credits: number }>('lock_payer')`
+  SELECT ${u.credits} ${OPEN_KEY} FOR SHARE OF ${k} FOR NO KEY UPDATE OF ${u}`
 
 const ACTIVE_GENERATIONS = eachOf<ViewRow, 'accountId'>(
   'active_generations',
@@ -113,7 +115,7 @@ export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): Su
       try {
         return generation.metered
           ? await insertMetered(item)
-          : await chargeAndStore(db, item, chargeTogether, activeGeneration)
+          : ((await chargeTogether(item)) ?? (await chargeAlone(db, item)))
       } catch (error) {
         if (violatedConstraint(error) === 'generations_one_active')
           return { outcome: 'active', generationId: (await activeGeneration(generation.accountId))?.id }
@@ -131,8 +133,8 @@ export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): Su
   }
 }
 
-const charge = async (how: typeof INSERT_CHARGED, { pool }: Database, items: readonly Item[]): Promise<Charged[]> => {
-  const rows = await how.rows(pool, { items: JSON.stringify(items) })
+const charge = async (how: typeof INSERT_CHARGED, on: Queryable, items: readonly Item[]): Promise<Charged[]> => {
+  const rows = await how.rows(on, { items: JSON.stringify(items) })
   const charged = new Map(rows.map((row) => [row.id, row]))
   return items.map(({ id }) => charged.get(id) as Charged)
 }
@@ -140,46 +142,29 @@ const charge = async (how: typeof INSERT_CHARGED, { pool }: Database, items: rea
 /** How many are charged in one statement: enough to share what one costs, few enough that several cores have work. */
 const TOGETHER = 16
 
-type ChargeTogether = (item: Item) => Promise<Charged | undefined>
-
-/** Charges what is submitted at once. Undefined: Postgres refused the statement, and the cause may be another item. */
-const chargingTogether = (db: Database): ChargeTogether =>
+/** Charges what is submitted at once. Undefined: not stored, and `chargeAlone` tells why; the cause may be another item. */
+const chargingTogether = (db: Database): ((item: Item) => Promise<InsertOutcome | undefined>) =>
   batched(async (items: readonly Item[]) => {
     const pages = Array.from({ length: Math.ceil(items.length / TOGETHER) }, (_, n) =>
-      charge(INSERT_CHARGED_TOGETHER, db, items.slice(n * TOGETHER, (n + 1) * TOGETHER)).catch((error) => {
+      charge(INSERT_CHARGED_TOGETHER, db.pool, items.slice(n * TOGETHER, (n + 1) * TOGETHER)).catch((error) => {
         if (outcomeUnknown(error)) throw error
       }),
     )
-    return items.map(async (_, n) => (await pages[Math.floor(n / TOGETHER)])?.[n % TOGETHER])
+    return items.map(async (_, n) => outcomeOf((await pages[Math.floor(n / TOGETHER)])?.[n % TOGETHER]))
   })
 
-/** How often to try after a race with another submit or a refund, before "insufficient" is reported. */
-const LOOKS = 3
-
-/** Together with others first; if that did not store it, alone, which tells why. */
-async function chargeAndStore(
-  db: Database,
-  item: Item,
-  chargeTogether: ChargeTogether,
-  activeGeneration: FindActive,
-): Promise<InsertOutcome> {
-  const { accountId, keyId, cost } = item
-  const together = outcomeOf(await chargeTogether(item))
-  if (together) return together
-  for (let look = 1; ; look++) {
-    const [alone] = await charge(INSERT_CHARGED, db, [item])
-    const outcome = outcomeOf(alone)
-    if (outcome) return outcome
-    if (!alone?.mayStore) return { outcome: 'reservation_lost' }
-    // Nothing was debited: too few credits, or the key or its user was closed. In a race with another statement, this
-    // one saw credits, key and user as they are now, but the other rows as they were before.
-    const held = await HELD.first(db.pool, { keyId })
-    if (!held) return { outcome: 'gone' }
-    const active = await activeGeneration(accountId)
-    if (active) return { outcome: 'active', generationId: active.id }
-    if (held.credits < cost || look === LOOKS) return { outcome: 'insufficient', held: held.credits }
-  }
-}
+/**
+ * Locks who pays before it looks: a statement that waits for a lock sees the locked row as it is now, but all other rows
+ * as they were before. So whoever else submits, refunds or closes the account comes entirely before or after.
+ */
+const chargeAlone = (db: Database, item: Item): Promise<InsertOutcome> =>
+  withTransaction(db, async (_tx, client) => {
+    const payer = await LOCK_PAYER.first(client, { keyId: item.keyId })
+    if (!payer) return { outcome: 'gone' }
+    const [alone] = await charge(INSERT_CHARGED, client, [item])
+    const held = payer.credits
+    return outcomeOf(alone) ?? (alone?.mayStore ? { outcome: 'insufficient', held } : { outcome: 'reservation_lost' })
+  })
 
 function outcomeOf(charged: Charged | undefined): InsertOutcome | undefined {
   const { createdAt, creditsLeft, activeId } = charged ?? {}
