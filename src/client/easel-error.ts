@@ -21,7 +21,10 @@ export class EaselError extends Error {
   }
 }
 
-export type EaselErrorFacts = Partial<Omit<EaselError, 'name' | 'message' | 'stack' | 'code'>>
+/** Error itself has no cause in the libraries before ES2022. */
+export type EaselErrorFacts = Partial<Omit<EaselError, 'name' | 'message' | 'stack' | 'code' | 'cause'>> & {
+  readonly cause?: unknown
+}
 
 /** What a refusal says, in the shape of either interface. */
 export function refusal({ status, headers }: Response, body: unknown, about: EaselErrorFacts = {}): EaselError {

@@ -33,6 +33,21 @@ try {
 }
 `
 
+/** Without `await` outside of a function, which older modules don't have. */
+const IN_FUNCTION = `import { createEasel, EaselError, type Generated, type Progress } from 'easel-client'
+
+export async function draw(onProgress: (progress: Progress) => void): Promise<Generated | undefined> {
+  const easel = createEasel({ baseUrl: 'http://easel.test', apiKey: process.env.EASEL_KEY })
+  const { data } = await easel.api.GET('/api/v1/account')
+  try {
+    return await easel.generate({ prompt: 'a lighthouse', model_version_id: data?.credits ?? 1 }, { onProgress })
+  } catch (error) {
+    if (error instanceof EaselError && error.retryAfterSeconds === undefined) return undefined
+    throw error
+  }
+}
+`
+
 describe('the client as a package', () => {
   const project = mkdtempSync(join(tmpdir(), 'easel-project-'))
   afterAll(() => rmSync(project, { recursive: true }))
@@ -74,6 +89,27 @@ describe('the client as a package', () => {
     expect((await check(PROGRAM)).stdout).toBe('')
     const { stdout } = await check(PROGRAM.replace('width:', 'breadth:')).catch((error) => error)
     expect(stdout).toContain("'breadth' does not exist")
+  })
+
+  it.each([
+    ['TypeScript 5', 'commonjs', 'node10', ['es2017']],
+    ['TypeScript 5', 'node16', 'node16', ['es2020']],
+    ['TypeScript 7', 'node16', 'node16', ['es2017', 'es2020', 'es2022']],
+    ['TypeScript 7', 'nodenext', 'nodenext', ['es2017', 'es2020', 'esnext']],
+    ['TypeScript 7', 'esnext', 'bundler', ['es2017', 'es2020', 'es2022']],
+    ['TypeScript 7', 'preserve', 'bundler', ['es2017', 'es2020', 'esnext']],
+  ])('has types that %s takes as module %s and resolves as in %s, its libraries checked, too', async (...given) => {
+    const [version, module, resolution, targets] = given
+    const compiler =
+      version === 'TypeScript 5' ? 'node_modules/typescript/bin/tsc' : 'node_modules/@typescript/native/bin/tsc'
+    const file = /^node(?:16|next)$/.test(module) ? 'draw.mts' : 'draw.ts'
+    writeFileSync(join(project, file), IN_FUNCTION)
+    for (const target of targets) {
+      const options = ['--noEmit', '--strict', '--target', target, '--lib', target, '--types', 'node']
+      const all = [...options, '--module', module, '--moduleResolution', resolution, file]
+      const told = await run(process.execPath, [join(ROOT, compiler), ...all], { cwd: project }).catch((it) => it)
+      expect([target, told.stdout]).toEqual([target, ''])
+    }
   })
 
   it.each(['docs/api.md', 'src/client/README.md'])('draws as %s shows it, also where TypeScript is strict', (file) => {
