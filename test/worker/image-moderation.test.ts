@@ -10,10 +10,12 @@ import { startModerationStandIn } from '../stand-ins/moderation/moderation-stand
 import { call, endOf, PROMPT } from '../support/client.js'
 import { openEvents } from '../support/event-source.js'
 import { freePort } from '../support/free-port.js'
+import { givenWebhook, INSIDE } from '../support/given-webhook.js'
 import { chargesOf, creditsOf, givenUser } from '../support/givens.js'
 import { directoryOf } from '../support/image-storage.js'
 import { type ServiceOptions, useService } from '../support/service.js'
 import { until } from '../support/until.js'
+import { givenReceiver } from '../support/webhook-receiver.js'
 
 const endpoint = await startModerationStandIn({ auth: ':image-key' })
 afterAll(() => endpoint.close())
@@ -24,10 +26,10 @@ const withCheck = (env: Record<string, string> = {}): ServiceOptions => ({
   inFiles: true,
   env: {
     INFERENCE_URL: 'preview:',
-    RATE_LIMIT_MAX: '1000',
     IMAGE_MODERATION_URL: endpoint.endpoint,
     IMAGE_MODERATION_API_KEY: 'image-key',
     MODERATION_TIMEOUT_SECONDS: '1',
+    ...INSIDE,
     ...env,
   },
 })
@@ -131,6 +133,52 @@ describe('with IMAGE_MODERATION_URL', () => {
     expect(status).toBe(500)
     expect(JSON.stringify(body)).toContain('An image was refused by moderation.')
     expect(await creditsOf(db, user)).toBe(10)
+  })
+
+  describe('tells a webhook what a poll says, and never why,', () => {
+    const REFUSED = 'An image was refused by moderation.'
+    const NEVER_SENT = /violence|graphic|drawn image|categor|matched/i
+
+    it.each([
+      ['the Personal API', '/api/v1/generate', { ...PROMPT, ...SMALL }],
+      ['Create Image', '/v1/images/generate', { prompt: PROMPT.prompt }],
+      ["OpenAI's form", '/v1/images/generations', { prompt: PROMPT.prompt, model: '10', size: '256x256' }],
+    ])('at an endpoint of the account, of a generation through %s', async (_name, path, body) => {
+      endpoint.set({ flags: ['violence/graphic'] })
+      const { service } = context
+      const user = await givenUser(service.db)
+      const receiver = await givenReceiver()
+      await givenWebhook(service, user, receiver.url)
+      await call(service.url, 'POST', path, { key: user.key, body })
+      const { text } = await receiver.nth(1)
+      expect(text).not.toMatch(NEVER_SENT)
+      const { type, data } = JSON.parse(text)
+      expect([type, data]).toEqual([
+        'generation.failed',
+        { id: expect.stringMatching(/^gen_/), status: 'failed', error: REFUSED },
+      ])
+      expect((await call(service.url, 'GET', `/api/v1/generate/${data.id}`, { key: user.key })).body).toEqual(data)
+    })
+
+    it.each(['personal', 'developer'])('at the webhook_url of a request with a %s key', async (kind) => {
+      endpoint.set({ flags: ['violence/graphic'] })
+      const { service } = context
+      const user = await givenUser(service.db, kind === 'developer' ? { developer: { concurrency: 1 } } : {})
+      const receiver = await givenReceiver()
+      const body = { prompt: PROMPT.prompt, webhook_url: receiver.url }
+      const { body: queued } = await call(service.url, 'POST', '/v1/images/generate', { key: user.key, body })
+      const { text } = await receiver.nth(1)
+      expect(text).not.toMatch(NEVER_SENT)
+      expect(JSON.parse(text)).toEqual({
+        type: 'generation.failed',
+        timestamp: expect.any(String),
+        data: {
+          image_id: queued.data.image_id,
+          success: false,
+          error: { code: 'generation_failed', message: REFUSED },
+        },
+      })
+    })
   })
 
   it('says in /ready that the endpoint does not answer', async () => {
