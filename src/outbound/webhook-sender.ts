@@ -1,14 +1,11 @@
-import { lookup, Resolver, TIMEOUT } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import type { Agent } from 'undici'
 import type { WebhookSender } from '../core/webhooks/ports.js'
 import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../core/webhooks/webhook.js'
 import { timeLimit } from '../lib/abort-signals.js'
+import { resolveHost as byName, type ResolveHost } from './host-lookup.js'
 import { type AddressPolicy, type TargetOptions, webhookTargets } from './webhook-targets.js'
-
-/** All addresses of a name; rejects when there is none. */
-export type ResolveHost = (name: string) => Promise<string[]>
 
 export interface SenderOptions extends TargetOptions {
   readonly resolveHost?: ResolveHost | undefined
@@ -27,9 +24,8 @@ class NameUnknown extends Error {}
 
 /** Sends to public addresses only: checks the addresses that a name resolves to, and connects to one of those. */
 export function webhookSender(options: SenderOptions): WebhookSender {
-  const { resolveHost = resolve, timeoutMs = TIMEOUT_MS, ...target } = options
+  const { resolveHost = byName, timeoutMs = TIMEOUT_MS, ...target } = options
   const targets = webhookTargets(target)
-  const guarded = guardedLookup(resolveHost, target.policy)
   // A connect in progress ignores the signal.
   const connectTimeout = Math.min(CONNECT_TIMEOUT_MS, timeoutMs)
   return {
@@ -37,6 +33,8 @@ export function webhookSender(options: SenderOptions): WebhookSender {
       // Loaded with the first webhook: many servers never send one.
       const { Agent, request } = await import('undici')
       const limit = timeLimit(signal, timeoutMs)
+      const ended = new AbortController()
+      const guarded = guardedLookup(resolveHost, target.policy, ended.signal)
       // One agent per send: no connection outlives the check of its address.
       const agent = new Agent({ connections: 1, pipelining: 1, connect: { lookup: guarded, timeout: connectTimeout } })
       try {
@@ -48,6 +46,7 @@ export function webhookSender(options: SenderOptions): WebhookSender {
         return { delivered: false, fault: limit.isOver() ? 'timed_out' : faultOf(error) }
       } finally {
         limit.clear()
+        ended.abort()
         await agent.destroy()
       }
     },
@@ -93,9 +92,9 @@ function signatureOf({ eventId, secrets }: ClaimedDelivery, body: string): Recor
 }
 
 /** undici calls it for names only; IP addresses in URLs are checked by webhookTargets. */
-function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy): LookupFunction {
+function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy, signal: AbortSignal): LookupFunction {
   return (hostname, options, callback) => {
-    resolveHost(hostname).then(
+    resolveHost(hostname, signal).then(
       (found) => {
         const [first, ...others] = found.map((address) => ({ address, family: isIP(address) }))
         if (!first) return callback(new NameUnknown(), '', 0)
@@ -107,24 +106,6 @@ function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy): LookupF
       () => callback(new NameUnknown(), '', 0),
     )
   }
-}
-
-/**
- * By the system's resolver, which knows /etc/hosts and search domains, too. It holds one of the two threads that the
- * whole process has for it, as long as a name server likes: names that DNS has no answer for in time go one by one.
- */
-async function resolve(name: string): Promise<string[]> {
-  const look = async () => (await lookup(name, { all: true })).map(({ address }) => address)
-  if (!(await isSlow(name))) return look()
-  slowLooks = slowLooks.then(look, look)
-  return slowLooks
-}
-let slowLooks: Promise<string[]> = Promise.resolve([])
-
-async function isSlow(name: string): Promise<boolean> {
-  const resolver = new Resolver({ timeout: 1000, tries: 2 })
-  const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  return asked.some((answer) => answer.status === 'rejected' && answer.reason.code === TIMEOUT)
 }
 
 function faultOf(error: unknown): DeliveryFault {

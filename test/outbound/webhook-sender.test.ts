@@ -43,6 +43,20 @@ describe('a receiver', () => {
     })
   })
 
+  it.each([
+    ['in time', 200, 60_000],
+    ['too late', 'hang', 300],
+  ] as const)('that answers %s has its name looked for no longer', async (_when, behaviour, timeoutMs) => {
+    const receiver = await givenReceiver(behaviour)
+    let waits: AbortSignal | undefined
+    const resolveHost = async (_name: string, signal: AbortSignal) => {
+      waits = signal
+      return ['127.0.0.1']
+    }
+    await send(`http://hook.example.com:${receiver.port}/`, { resolveHost, timeoutMs })
+    expect(waits?.aborted).toBe(true)
+  })
+
   it('that breaks off, is not there, or does not speak TLS is told apart', async () => {
     const receiver = await givenReceiver((response) => response.destroy())
     expect(await send(receiver.url)).toEqual({ delivered: false, fault: 'connection_failed' })
