@@ -1,4 +1,5 @@
 /** What a command answers, as one JSON value or as text for people. */
+import { printable } from '../lib/text.js'
 
 type Cell = string | number | boolean | Date | null | undefined
 
@@ -57,16 +58,12 @@ function aligned(texts: readonly string[], right = false): string[] {
 
 const widthOf = (text: string): number => [...text].length
 
-/** Control characters and those that change the direction of text: prompts are written by strangers. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
-
 function cellText(value: Cell): string {
   if (value === null || value === undefined || value === '') return '-'
   if (value instanceof Date) return value.toISOString().replace(/\.\d+Z$/, 'Z')
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  return String(value).replace(UNPRINTABLE, (char) =>
-    char === '\n' ? '\\n' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  // As wide as it is printed.
+  return printable(String(value)).replaceAll('\n', '\\n')
 }
 
 export const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../core/release.js'
+import { printable } from '../lib/text.js'
 import { withCommand } from '../process/command-name.js'
 import { useProxy } from '../process/proxy.js'
 import type { Confirm } from './arguments.js'
@@ -41,7 +42,7 @@ export async function runCli(
   const { readPassword = async () => '', confirm = async () => false } = surroundings
   const { localDirectory = '.easel', command = 'easel' } = surroundings
   let exitCode = 0
-  const complain = (line: string) => stderr.write(`${withCommand(line, command)}\n`)
+  const complain = (line: string) => stderr.write(`${printable(withCommand(line, command))}\n`)
   const program = new Command(command)
     .description("Easel's operator command line")
     .version(version(), '--version', 'print the version')
@@ -53,7 +54,8 @@ export async function runCli(
       outputError: () => undefined,
     })
   const print = ({ json, text, failed = false, remark }: Answer) => {
-    stdout.write(`${program.opts().json ? JSON.stringify(json) : text}\n`)
+    // Subscribers and GPU servers have written some of it.
+    stdout.write(`${printable(program.opts().json ? JSON.stringify(json) : text)}\n`)
     if (remark !== undefined) complain(remark)
     exitCode = failed ? 1 : 0
   }

@@ -16,3 +16,10 @@ export const isBlank = (text: string): boolean =>
 /** Whether people can read it as one line of up to so many characters: there is something to see in it. */
 export const isLine = (text: string, maxLength: number): boolean =>
   isStorable(text) && [...text].length <= maxLength && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && !isBlank(text)
+
+// Control characters but the line end, and those that change the direction of text.
+const UNPRINTABLE = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+/** For a terminal, which would act on some characters, or show others in their place: those are written as JSON may. */
+export const printable = (text: string): string =>
+  text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

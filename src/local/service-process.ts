@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { whenAborted } from '../lib/abort-signals.js'
 import { requireOwn } from '../lib/own-directory.js'
+import { printable } from '../lib/text.js'
 import { errorCode } from './processes.js'
 
 /** A little longer than the services' own limit. */
@@ -88,7 +89,8 @@ export async function openServiceLog(directory: string, name: string, onWarning:
       const now = performance.now()
       if (now - (warnedAt.get(record.msg) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return
       warnedAt.set(record.msg, now)
-      onWarning(`${name}: ${record.msg}${record.err?.message ? ` (${record.err.message.split('\n')[0]})` : ''}`)
+      const cause = record.err?.message?.split('\n')[0]
+      onWarning(printable(`${name}: ${record.msg}${cause ? ` (${cause})` : ''}`))
     },
   }
 }

@@ -54,6 +54,17 @@ describe('backend check', () => {
     expect(await sharp(output).metadata()).toMatchObject({ format: 'png', width: 512, height: 512 })
   })
 
+  it('lets no name that the server has chosen act on the terminal', async () => {
+    const models = ['mine.safetensors', 'red\x1b[31m\x9b2J\u202e.safetensors']
+    const { inferenceUrl } = await givenServer({ models })
+    const missing = await check(inferenceUrl, '--model', 'other.safetensors')
+    const asJson = await check(inferenceUrl, '--json', '--model', 'mine.safetensors')
+    for (const { stdout, stderr } of [missing, asJson])
+      expect(`${stdout}${stderr}`).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e]/u)
+    expect(missing.stdout).toContain('it has: mine.safetensors, red\\u001b[31m\\u009b2J\\u202e.safetensors')
+    expect(JSON.parse(asJson.stdout).models).toEqual(expect.arrayContaining(models))
+  })
+
   it('says which file names several checkpoints of the server have: nobody could say which one it drew with', async () => {
     const models = ['mine.safetensors', 'one/twin.safetensors', 'other/twin.safetensors']
     const server = await givenServer({ models })

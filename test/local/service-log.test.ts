@@ -37,7 +37,12 @@ describe('the log of a service', () => {
       [50, 'an error'],
     ])
       write(JSON.stringify({ level, msg }))
-    expect(shown).toEqual(['worker: a warning', 'worker: an error'])
+    write(JSON.stringify({ level: 40, msg: 'a failure', err: { message: 'as \x1b[2Jthe\u202e server\nsays it' } }))
+    expect(shown).toEqual([
+      'worker: a warning',
+      'worker: an error',
+      'worker: a failure (as \\u001b[2Jthe\\u202e server)',
+    ])
   })
 
   it('is not written through a symbolic link', async () => {
