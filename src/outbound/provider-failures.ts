@@ -61,6 +61,12 @@ export function providerFailures(host: string) {
           `the identity provider signs as ${other}, which is not the issuer in its discovery document: correct its settings`,
           error,
         )
+      const algorithm = refusedAlgorithm(error)
+      if (algorithm !== undefined)
+        throw isSetUpWrong(
+          `the identity provider signs ID tokens by ${algorithm}, not with a key that it publishes: give it a signing key, such as one for RS256`,
+          error,
+        )
       // Somebody may try to pass one provider's answer off as another's.
       if (other !== undefined) throw refused(`the answer is from the issuer ${other}, not from OIDC_ISSUER`, error)
       const isFault = name === 'ClientError' && (code === undefined || FAULTS.includes(code))
@@ -86,4 +92,16 @@ function otherIssuer(thrown: unknown): string | undefined {
   return undefined
 }
 
-const quoted = (issuer: unknown): string => JSON.stringify(String(issuer).slice(0, 300))
+/** By which the ID token is signed, quoted; undefined: the error is about something else. */
+function refusedAlgorithm(thrown: unknown): string | undefined {
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    const { header, alg = header?.alg } = (error.cause ?? {}) as {
+      readonly header?: { readonly alg?: unknown }
+      readonly alg?: unknown
+    }
+    if (alg !== undefined && /\balg(orithm)?\b/.test(error.message)) return quoted(alg)
+  }
+  return undefined
+}
+
+const quoted = (text: unknown): string => JSON.stringify(String(text).slice(0, 300))
