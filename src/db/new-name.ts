@@ -5,7 +5,7 @@ import { readingOf } from './schema/name-reading.js'
 import { pick } from './statement.js'
 
 /** Whether nobody has a name that reads like this one; until the transaction ends nobody else gets one that does. */
-export async function reserveName(tx: NodePgDatabase, username: string): Promise<boolean> {
+export async function reserveName(tx: Pick<NodePgDatabase, 'select' | 'execute'>, username: string): Promise<boolean> {
   const reading = readingOf(sql`${username}::text`)
   // No unique index: operators may give such names. In a statement of its own: the next one sees what was made meanwhile.
   await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${reading}, 0))`)

@@ -1,5 +1,5 @@
 import { and, eq, isNull, notExists, sql } from 'drizzle-orm'
-import type { IdentityStore } from '../../core/accounts/identity.js'
+import type { Identity, IdentityStore } from '../../core/accounts/identity.js'
 import { type Database, withTransaction } from '../client.js'
 import { reserveName } from '../new-name.js'
 import { users as u } from '../schema/generations.js'
@@ -7,49 +7,68 @@ import { identities as i } from '../schema/website.js'
 import { violatedConstraint } from '../sql-state.js'
 import { pick } from '../statement.js'
 
+type Orm = Pick<Database['orm'], 'select' | 'insert' | 'execute'>
+
 export const identityStore = (db: Database): IdentityStore => {
-  const { orm } = db
-  const link = { target: [i.issuer, i.subject], set: { userId: sql`excluded.user_id` } }
+  const find = async (orm: Orm, { issuer, subject }: Identity) => {
+    const [found] = await orm
+      .select(pick(u, 'id'))
+      .from(i)
+      .innerJoin(u, eq(u.id, i.userId))
+      .where(and(eq(i.issuer, issuer), eq(i.subject, subject), isNull(u.deletedAt)))
+    return found?.id
+  }
+
+  // The identity's own row, if any, is of a deleted account.
+  const link = async (orm: Orm, identity: Identity, userId: string) => {
+    const moved = { target: [i.issuer, i.subject], set: { userId: sql`excluded.user_id` } }
+    await orm
+      .insert(i)
+      .values({ ...identity, userId })
+      .onConflictDoUpdate(moved)
+    return userId
+  }
+
+  /**
+   * The first sign-ins of an issuer go in turn: two at once could make two accounts of one person, or one of two. If the
+   * identity has an account by now, it is that one.
+   */
+  const inTurn = (identity: Identity, work: (tx: Orm) => Promise<string | undefined>) =>
+    withTransaction(db, async (tx) => {
+      await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${identity.issuer}, 0))`)
+      return (await find(tx, identity)) ?? work(tx)
+    })
+
   return {
-    async find({ issuer, subject }) {
-      const [found] = await orm
-        .select(pick(u, 'id'))
-        .from(i)
-        .innerJoin(u, eq(u.id, i.userId))
-        .where(and(eq(i.issuer, issuer), eq(i.subject, subject), isNull(u.deletedAt)))
-      return found?.id
-    },
+    find: (identity) => find(db.orm, identity),
 
-    async linkByEmail({ issuer, subject }, email) {
-      const [owner] = await orm
-        .select(pick(u, 'id'))
-        .from(u)
-        .where(
-          and(
-            eq(sql`lower(${u.email})`, sql`lower(${email})`),
-            isNull(u.deletedAt),
-            notExists(
-              orm
-                .select()
-                .from(i)
-                .where(and(eq(i.userId, u.id), eq(i.issuer, issuer))),
+    linkByEmail: (identity, email) =>
+      inTurn(identity, async (tx) => {
+        const [owner] = await tx
+          .select(pick(u, 'id'))
+          .from(u)
+          .where(
+            and(
+              eq(sql`lower(${u.email})`, sql`lower(${email})`),
+              isNull(u.deletedAt),
+              notExists(
+                tx
+                  .select()
+                  .from(i)
+                  .where(and(eq(i.userId, u.id), eq(i.issuer, identity.issuer))),
+              ),
             ),
-          ),
-        )
-      if (!owner) return undefined
-      // The identity's own row, if any, is of a deleted account.
-      await orm.insert(i).values({ issuer, subject, userId: owner.id }).onConflictDoUpdate(link)
-      return owner.id
-    },
+          )
+        return owner && link(tx, identity, owner.id)
+      }),
 
-    async register({ issuer, subject }, username, email) {
+    async register(identity, username, email) {
       const attempt = (address: string | undefined) =>
-        withTransaction(db, async (tx) => {
+        inTurn(identity, async (tx) => {
           if (!(await reserveName(tx, username))) return undefined
           const [made] = await tx.insert(u).values({ username, email: address }).returning(pick(u, 'id'))
           if (!made) throw new Error('Postgres did not return the new account: try again.')
-          await tx.insert(i).values({ issuer, subject, userId: made.id }).onConflictDoUpdate(link)
-          return made.id
+          return link(tx, identity, made.id)
         })
       try {
         return await attempt(email).catch((error) => {
