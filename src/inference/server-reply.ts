@@ -4,15 +4,11 @@ import type { BackendError } from '../core/generations/run/backend.js'
 import { failure } from './backend-failure.js'
 import { briefly, saysOutOfMemory } from './out-of-memory.js'
 import type { HttpReply } from './server-http.js'
-import { describeAnswer, htmlTitleOf } from './unexpected-answer.js'
+import { describeAnswer, htmlTitleOf, jsonIn } from './unexpected-answer.js'
 
 /** The text parsed as JSON of that form; undefined if it is not. */
 export function parsedJson<T>(text: string, form: z.ZodType<T>): T | undefined {
-  try {
-    return form.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
+  return form.safeParse(jsonIn(text)).data
 }
 
 /** The messages in an error body of any shape. Never its `body` or `input`, where servers repeat the prompt. */

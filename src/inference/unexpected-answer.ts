@@ -12,7 +12,8 @@ export function htmlTitleOf(text: string): string | undefined {
  * JSON`, `JSON without "images"`. Of the answer's own words only a page's title, as `shown` lets it: others may be a prompt.
  */
 export function describeAnswer(text: string, form: z.ZodType, shown: (words: string) => string): string {
-  const body = parsed(text)
+  const body = jsonIn(text)
+  if (body === undefined && isVast(text)) return `${sizeOf(text)} of more than ${MOST_VALUES} values`
   if (body === undefined && /^\s*[{["]/.test(text)) return `JSON that is damaged, or cut off after ${sizeOf(text)}`
   if (body === undefined) return `${kindOfText(text, shown)} instead of JSON`
   const issue = innermost(form.safeParse(body).error?.issues[0])
@@ -53,12 +54,24 @@ const kindOfValue = (value: unknown): string =>
 
 const withArticle = (name: string): string => (name === 'null' ? name : `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`)
 
-function parsed(text: string): unknown {
+/** Far more than an answer has: images are long, but few values. */
+const MOST_VALUES = 1_000_000
+
+/** A server's JSON; undefined if it is none, or has more than MOST_VALUES, which take a hundred times its size. */
+export function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return isVast(text) ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }
+}
+
+/** Counts what begins or follows a value; nothing of it is in base64. */
+function isVast(text: string): boolean {
+  let count = 0
+  for (const mark of '[{,')
+    for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) if (++count > MOST_VALUES) return true
+  return false
 }
 
 const OTHER_FORMS: readonly [string, RegExp][] = [

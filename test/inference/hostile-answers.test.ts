@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { drawnImage } from '../../src/inference/drawn-image.js'
 import { saysOutOfMemory } from '../../src/inference/out-of-memory.js'
-import { publicWords, replyFailure } from '../../src/inference/server-reply.js'
+import { jsonReply, publicWords, replyFailure } from '../../src/inference/server-reply.js'
 import { describeAnswer } from '../../src/inference/unexpected-answer.js'
 
 const long = (part: string) => part.repeat(4_000_000 / part.length)
@@ -36,4 +36,16 @@ it('an error is found at the end of a long trace', () => {
 it.each([' ', '\n', 'A', '='])('an image of "%s" again and again is refused', async (part) => {
   const image = drawnImage(`${long(part)}!`, { width: 64, height: 64 }, (what) => new Error(what))
   await expect(image).rejects.toThrow('is not base64')
+})
+
+it.each([
+  ['objects in place of texts', `{"images":[${'{},'.repeat(10_000_000)}{}]}`],
+  ['depth', '['.repeat(30_000_000)],
+  ['errors', `{"detail":[${'{"msg":"x"},'.repeat(3_000_000)}{}]}`],
+])('an answer of vast %s takes neither time nor memory', (_what, text) => {
+  const form = z.object({ images: z.array(z.string()) })
+  const most = process.resourceUsage().maxRSS
+  expect(() => jsonReply('it', { status: 200, text }, form)).toThrow('of more than 1000000 values')
+  expect(replyFailure('it', 500, text).kind).toBe('backend_fault')
+  expect(process.resourceUsage().maxRSS - most).toBeLessThan(200_000) // KiB
 })
