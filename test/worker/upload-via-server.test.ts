@@ -214,6 +214,18 @@ describe('a server that signs uploads', () => {
     expect(await put({ 'content-type': 'text/html' })).toBe(403)
     expect(await put({ 'if-match': '' })).toBe(403)
     expect(await put({ 'if-match': '*' })).toBe(403)
+    const { 'content-length': _, ...signedHeaders } = headers
+    for (const [method, target] of [
+      ['GET', url],
+      ['DELETE', url],
+      ['PUT', url.replace(slug, newSlug())],
+      ['PUT', url.replace('.png?', '.webp?')],
+      ['PUT', url.replace('X-Amz-Expires=120', 'X-Amz-Expires=86400')],
+      ['PUT', `${url}&x-id=Other`],
+    ] as const) {
+      const body = method === 'PUT' ? png : null
+      expect((await fetch(target, { method, headers: signedHeaders, body })).status).toBe(403)
+    }
     expect(await put({})).toBe(200)
     expect(await put({})).toBe(412) // once only: it must not replace what is published meanwhile
   })
