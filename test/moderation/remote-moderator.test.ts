@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createModerator } from '../../src/moderation/create-moderator.js'
 import { createRemoteModerator } from '../../src/moderation/remote-moderator.js'
@@ -124,7 +125,15 @@ describe('createRemoteModerator', () => {
     ['answers JSON of another form', () => answering({ results: [{ flagged: 'no' }] })],
     ['judges nothing', () => answering({ results: [{ category_scores: { violence: 0.9 } }] })],
     ['answers without a result', () => answering({ results: [] })],
-    ['answers without end', () => answering(`"${'x'.repeat(300_000)}"`)],
+    ['answers without end', () => answering(`${' '.repeat(300_000)}${JSON.stringify(clean)}`)],
+    [
+      'answers what unpacks without end',
+      () =>
+        givenEndpoint((_request, response) => {
+          response.writeHead(200, { 'content-encoding': 'gzip' })
+          response.end(gzipSync(`${' '.repeat(300_000)}${JSON.stringify(clean)}`))
+        }),
+    ],
     [
       'redirects elsewhere',
       async () => {
