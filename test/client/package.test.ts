@@ -106,24 +106,21 @@ describe('the client as a package', () => {
     ['TypeScript 7', 'nodenext', 'nodenext', 'esnext', 'draw.cts'],
     ['TypeScript 7', 'esnext', 'bundler', 'es2017', 'draw.ts'],
     ['TypeScript 7', 'preserve', 'bundler', 'es2020', 'draw.ts'],
-  ])(
-    'has types that %s takes as module %s, resolves as in %s, for %s, its libraries checked, too',
-    async (...given) => {
-      const [version, module, resolution, target, file] = given
-      // The types of the package are checked, too, but not by the old compiler, which takes very long for all libraries.
-      const [compiler, ...more] =
-        version === 'TypeScript 5'
-          ? ['node_modules/typescript/bin/tsc', '--skipLibCheck']
-          : ['node_modules/@typescript/native/bin/tsc']
-      writeFileSync(join(project, file), IN_FUNCTION)
-      const options = ['--noEmit', '--strict', '--target', target, '--lib', target, '--types', 'node', ...more]
-      const all = [...options, '--module', module, '--moduleResolution', resolution, file]
-      const told = await run(process.execPath, [join(ROOT, compiler as string), ...all], { cwd: project }).catch(
-        (it) => it,
-      )
-      expect(told.stdout).toBe('')
-    },
-  )
+  ])('has types that %s takes as module %s, resolves as in %s, for %s', async (...given) => {
+    const [version, module, resolution, target, file] = given
+    // The types of the package are checked, too, but not by the old compiler, which takes very long for all libraries.
+    const [compiler, ...more] =
+      version === 'TypeScript 5'
+        ? ['node_modules/typescript/bin/tsc', '--skipLibCheck']
+        : ['node_modules/@typescript/native/bin/tsc']
+    writeFileSync(join(project, file), IN_FUNCTION)
+    const options = ['--noEmit', '--strict', '--target', target, '--lib', target, '--types', 'node', ...more]
+    const all = [...options, '--module', module, '--moduleResolution', resolution, file]
+    const told = await run(process.execPath, [join(ROOT, compiler as string), ...all], { cwd: project }).catch(
+      (it) => it,
+    )
+    expect(told.stdout).toBe('')
+  })
 
   it.each(['docs/api.md', 'src/client/README.md'])('draws as %s shows it, also where TypeScript is strict', (file) => {
     const [, program = ''] = /```js\n(import \{ createEasel[^`]+)```/.exec(readFileSync(join(ROOT, file), 'utf8')) ?? []
