@@ -86,6 +86,8 @@ async function prepareDirectory(path: string): Promise<string> {
   }
 }
 
+const BUILTIN_LOCALE = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+
 /** Makes the data directory if it isn't there. It gets its name when complete: an interrupted one is no database. */
 async function ensureCluster(binaries: PostgresBinaries, home: PostgresHome, durable: boolean): Promise<void> {
   const { directory, data, user } = home
@@ -102,8 +104,8 @@ async function ensureCluster(binaries: PostgresBinaries, home: PostgresHome, dur
     if (user) for (const path of [unfinished, passwordFile]) await lchown(path, user.uid, user.gid)
     const { code, output } = await runAs(user, binaries.initdb, [
       ...['-D', unfinished, '-U', ROLE, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8'],
-      // Postgres's own Unicode locale: the same on every platform, whatever the system has.
-      ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      // Postgres's own Unicode locale: the same on every platform, whatever the system has. Older ones have none.
+      ...(Number(binaries.major) < 17 ? ['--locale=C.UTF-8'] : BUILTIN_LOCALE),
       ...(durable ? [] : ['--no-sync']),
     ])
     if (code !== 0) throw new Error(`initdb couldn't make a database in ${directory}: ${lastLines(output)}`)
