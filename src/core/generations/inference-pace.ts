@@ -47,6 +47,8 @@ function median(values: readonly number[]): number {
   return ((sorted[(sorted.length - 1) >> 1] as number) + (sorted[sorted.length >> 1] as number)) / 2
 }
 
+export type InferencePace = ReturnType<typeof inferencePace>
+
 /** A moving average of one backend's time per step and pixel. */
 export function inferencePace() {
   let average = 0

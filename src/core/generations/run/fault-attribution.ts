@@ -11,6 +11,8 @@ const MAX_SHARED_FAULTS = 20
 /** A bound, because generations that another worker finishes are never forgotten. */
 const MAX_REMEMBERED = 100
 const LEFT_OUT_CAP_MS = 30_000
+/** For how long a missing model is left out: longer than a generation waits for a backend that has it. */
+const MISSING_FOR_MS = 300_000
 
 type Job = Pick<Generation, 'id' | 'accountId' | 'filename' | 'sampler'>
 
@@ -36,6 +38,8 @@ const newStreak = (workedAt: number) => ({
 })
 type Streak = ReturnType<typeof newStreak>
 
+export type BackendExperience = ReturnType<typeof backendExperience>
+
 /** Remembers one backend's failures, to tell a broken server, model or sampler from a broken generation. */
 export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RUN_TIMES) {
   /** By generation: how many others the server has finished since it dropped or refused this one. */
@@ -46,6 +50,8 @@ export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = R
   const streaks = new Map<string, Streak>()
   /** By model: the accounts and the generations that found its file missing or broken since it last worked. */
   const modelFaults = new Map<string, { readonly accounts: Set<string>; readonly ids: Set<string> }>()
+  /** Models that the server lists but does not have, and until when it is not asked for them. */
+  const missing = new Map<string, number>()
   /** Inferences that failed since one has succeeded, whatever the reason, and until when others go first. */
   let failures = 0
   let yieldsUntil = 0
@@ -88,9 +94,16 @@ export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = R
       accounts.add(accountId)
       ids.add(id)
       const leaveOut = accounts.size >= ACCOUNTS_WITHOUT_MODEL
-      if (leaveOut) modelFaults.delete(filename)
-      else modelFaults.set(filename, { accounts, ids })
+      if (leaveOut) {
+        modelFaults.delete(filename)
+        missing.set(filename, performance.now() + MISSING_FOR_MS)
+      } else modelFaults.set(filename, { accounts, ids })
       return { leaveOut, again }
+    },
+    /** What the backend lists, without the models that it does not have. */
+    withoutMissing(listed: Serves): Serves {
+      for (const [filename, until] of missing) if (performance.now() > until) missing.delete(filename)
+      return { ...listed, models: listed.models?.filter((filename) => !missing.has(filename)) ?? null }
     },
     /** The generation has ended, or was put back for another reason. */
     noteEnd({ id, filename, sampler }: Job, succeeded: boolean): void {

@@ -1,6 +1,6 @@
 import { timeLimit, whenAborted } from '../../../lib/abort-signals.js'
 import type { Work } from '../generation.js'
-import { type inferencePace, remainingMs } from '../inference-pace.js'
+import { type InferencePace, remainingMs } from '../inference-pace.js'
 
 /** When an attempt, which is claimed a little before the GPU is free, may use it. */
 export interface GpuTurn {
@@ -29,68 +29,70 @@ export function waitForTurn({ granted }: GpuTurn, stop: AbortSignal): Promise<bo
 /** The next generation is claimed this long before a GPU is expected to be free: longer than a claim takes. */
 const CLAIM_AHEAD_MS = 500
 
-export type InferenceRun = ReturnType<typeof inferenceRun>
+export type GpuSlot = ReturnType<typeof gpuSlot>
 
 /**
- * Follows one attempt's use of its GPU.
+ * Follows one attempt's use of its GPU: it waits for its turn, draws, is almost done, is done. It waits again while the
+ * server draws for others.
  * @param work undefined where the time cannot be estimated, as when a model must be loaded
  */
-export function inferenceRun(
+export function gpuSlot(
   granted: Promise<unknown>,
   work: Work | undefined,
-  pace: ReturnType<typeof inferencePace>,
+  pace: InferencePace,
   notify: Pick<GpuTurn, 'begun' | 'waits'>,
 ) {
-  let begunAt: number | undefined
+  let state: 'waiting' | 'drawing' | 'almostDone' | 'done' = 'waiting'
+  let drawingSince = 0
   let timer: NodeJS.Timeout | undefined
-  let drawing = false
-  const nearlyFree = deferred()
-  const free = deferred()
-  const estimateEnd = (fraction: number) => {
+  const almostDone = deferred()
+  const done = deferred()
+
+  const become = (next: typeof state): void => {
     clearTimeout(timer)
-    if (begunAt === undefined) return
-    const left = remainingMs(performance.now() - begunAt, fraction, work && pace.expectedMs(work))
-    if (left === undefined) return
-    if (left <= CLAIM_AHEAD_MS) nearlyFree.resolve()
-    else timer = setTimeout(nearlyFree.resolve, left - CLAIM_AHEAD_MS)
+    if (state === 'done') return
+    state = next
+    if (next === 'almostDone' || next === 'done') almostDone.resolve()
+    if (next === 'done') done.resolve()
   }
-  const end = () => {
+  const estimateEnd = (fraction: number): void => {
+    if (state !== 'drawing') return
     clearTimeout(timer)
-    begunAt = undefined
-    nearlyFree.resolve()
-    free.resolve()
+    const left = remainingMs(performance.now() - drawingSince, fraction, work && pace.expectedMs(work))
+    if (left === undefined) return
+    if (left <= CLAIM_AHEAD_MS) become('almostDone')
+    else timer = setTimeout(() => become('almostDone'), left - CLAIM_AHEAD_MS)
   }
   // It may reject when nothing awaits it any more.
   const settled = granted.catch(() => undefined)
   const turn: GpuTurn = {
     granted,
     begun() {
-      drawing = true
-      begunAt = performance.now()
+      become('drawing')
+      drawingSince = performance.now()
       notify.begun()
       estimateEnd(0)
     },
     waits() {
-      clearTimeout(timer)
-      begunAt = undefined
+      become('waiting')
       notify.waits()
     },
     progressed: estimateEnd,
     over() {
-      if (begunAt !== undefined && work) pace.note(work, performance.now() - begunAt)
-      end()
+      const hasDrawn = state === 'drawing' || state === 'almostDone'
+      if (hasDrawn && work) pace.note(work, performance.now() - drawingSince)
+      become('done')
     },
   }
   return {
     ...turn,
     /** Resolves when the GPU is free, or soon will be: time for the next claim. */
-    nearlyFree: nearlyFree.promise,
-    free: free.promise,
-    /** The attempt has ended, drawn or not. */
-    ended() {
-      if (drawing) end()
-      // Requeued before its turn: the attempt before it still has the GPU.
-      else void settled.then(end)
+    almostDone: almostDone.promise,
+    /** Resolves when the GPU is free. */
+    done: done.promise,
+    /** The attempt has ended, drawn or not. If it was requeued before its turn, the one before it still has the GPU. */
+    ended(): void {
+      void settled.then(() => become('done'))
     },
   }
 }

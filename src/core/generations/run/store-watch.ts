@@ -6,6 +6,8 @@ import { StoreFault, storeFault } from './publish.js'
 const STORE_WITHIN_MS = 3000
 const STORE_SLOW = new StoreFault('The image store has not finished its check yet: it is slow, or does not answer.')
 
+export type StoreWatch = ReturnType<typeof storeWatch>
+
 /** Whether images can be stored, as a backend's loop has to know: what can't be stored need not be drawn. */
 export function storeWatch(images: Pick<ImageStore, 'check'>) {
   /** Until the store's first check, images can't be stored for all we know. */

@@ -1,0 +1,134 @@
+import { timeLimit } from '../../../lib/abort-signals.js'
+import type { Log } from '../../log.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
+import type { BackendExperience } from './fault-attribution.js'
+import type { BackendRegistry, Serves } from './ports.js'
+import { StoreFault } from './publish.js'
+import type { StoreWatch } from './store-watch.js'
+import type { RunTimes } from './times.js'
+
+const NEVER = new AbortController().signal
+const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
+
+const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
+/** A server that has refused from the start counts as one without models, so that nothing waits for it. */
+const NOTHING: Serves = { ...UNKNOWN, models: [] }
+
+interface HealthPorts {
+  readonly backends: BackendRegistry
+  readonly store: Pick<StoreWatch, 'check'>
+  readonly experience: Pick<BackendExperience, 'isFailing' | 'withoutMissing'>
+  readonly log: Pick<Log, 'info' | 'warn'>
+  /** Whether it claims or draws now. */
+  readonly isServing: () => boolean
+  /** Called after each check that found it up. */
+  readonly onUp: () => void
+}
+
+export type BackendHealth = ReturnType<typeof backendHealth>
+
+/**
+ * What is known of one backend: whether it is up, what it serves, which model it holds. Checks and announces that again
+ * and again, and probes it while it is down. Down is also a backend whose images can't be stored.
+ * @param worker names the process to the operator
+ */
+export function backendHealth(
+  { backends, store, experience, log, isServing, onUp }: HealthPorts,
+  backend: Pick<InferenceBackend, 'name' | 'capabilities'>,
+  worker: string,
+  times: Pick<RunTimes, 'checkMs' | 'probeMs' | 'probeCapMs'>,
+) {
+  let isUp = false
+  let serves = UNKNOWN
+  /** The model of the last inference, which the server therefore has loaded. */
+  let loaded: string | undefined
+  /** Why it was last down. */
+  let lastError: string | undefined
+  /** How often it went down since a generation has finished. */
+  let outages = 0
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+  let checking: Promise<void> | undefined
+
+  const checkIn = (ms: number): void => {
+    if (isStopped) return
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      checking = check()
+    }, ms)
+  }
+
+  const wentDown = (err: unknown): void => {
+    const sentence =
+      err instanceof StoreFault
+        ? 'backend is paused until images can be stored again: the error says why'
+        : 'backend is down'
+    if (isUp || outages === 0) log.warn({ err, backend: backend.name }, sentence)
+    lastError = err instanceof Error ? err.message : String(err)
+    isUp = false
+    loaded = undefined
+    // The pauses grow until a generation finishes: a server that answers the probe may still fail its work.
+    checkIn(Math.min(times.probeMs * 2 ** outages++, times.probeCapMs))
+  }
+
+  const check = async (): Promise<void> => {
+    const wasUp = isUp
+    const limit = timeLimit(NEVER, CAPABILITIES_WITHIN_MS)
+    let refuses = false
+    try {
+      const capabilities = await backend.capabilities(limit.signal)
+      limit.clear()
+      await store.check()
+      serves = experience.withoutMissing(capabilities)
+      isUp = true
+      const models = capabilities.models?.length ?? 'any'
+      if (!wasUp) log.info({ backend: backend.name, models }, 'backend is up')
+    } catch (error) {
+      // A server that loads a checkpoint may not answer. While it draws, its inference shows whether it is up.
+      if (!isServing() || !isUp) wentDown(limit.isOver() ? LATE : error)
+      refuses = isRefusal(error) && serves === UNKNOWN
+    } finally {
+      limit.clear()
+    }
+    const condition = { loaded, error: lastError, failing: experience.isFailing() }
+    await backends
+      .announce(worker, backend.name, isUp, refuses ? NOTHING : serves, condition)
+      .catch((err) => log.warn({ err, backend: backend.name }, 'backend could not be announced'))
+    if (!isUp) return
+    onUp()
+    checkIn(times.checkMs)
+  }
+
+  return {
+    isUp: () => isUp,
+    serves: () => serves,
+    loaded: () => loaded,
+    /** Whether the server must load this model before it can draw with it. */
+    loads: (filename: string): boolean => serves.models !== null && loaded !== filename,
+    /** Asks the backend what it serves, reports it, and schedules the next check. */
+    check,
+    wentDown,
+    /** An inference begins: the server loads this model if it holds another one. */
+    drawsWith(filename: string): void {
+      loaded = serves.models === null ? undefined : filename
+    },
+    /** A generation has finished there, drawn or not: the next outage is a new one. */
+    hasFinished(): void {
+      outages = 0
+    },
+    /** A model that it lists is missing: announced immediately, so that generations of it do not wait for this backend. */
+    modelIsMissing(): void {
+      serves = experience.withoutMissing(serves)
+      checkIn(0)
+    },
+    announceSoon(): void {
+      if (isUp) checkIn(0)
+    },
+    /** No more checks; resolves when the one that is under way has ended. */
+    async stop(): Promise<void> {
+      isStopped = true
+      clearTimeout(timer)
+      await checking
+    },
+  }
+}
