@@ -3,7 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { CreateImagePorts } from '../core/generations/follow/wait.js'
 import { type ReconcilerPorts, startReconciler } from '../core/generations/repair/reconcile.js'
+import type { InferenceBackend } from '../core/generations/run/backend.js'
+import type { RunPorts } from '../core/generations/run/run.js'
 import type { ImageStore } from '../core/images/ports.js'
 import { startTakedowns } from '../core/images/takedown.js'
 import { occasionally } from '../core/log.js'
@@ -49,6 +52,14 @@ import type { ReadyCheck } from './readiness.js'
 /** What every process needs to know the state of things and to change it. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
+/** Wraps ports, as tracing and metrics do. Each function takes ports and returns them with calls of its own around theirs. */
+export interface PortWrappers {
+  submits<Ports extends CreateImagePorts>(ports: Ports): Ports
+  runs<Ports extends RunPorts>(ports: Ports): Ports
+  backend(backend: InferenceBackend): InferenceBackend
+  repairs<Ports extends ReconcilerPorts>(ports: Ports): Ports
+}
+
 /** What is not in the configuration; the rest is for tests. */
 export interface ProcessOptions {
   /** Undefined: no traces. */
@@ -58,6 +69,10 @@ export interface ProcessOptions {
   /** Prefix of every key in Redis and of BullMQ's queue; each run has its own. */
   readonly namespace?: string
   readonly auditTimes?: AuditTimes
+  /** Outermost: they see each call as the core makes it. */
+  readonly wrappers?: PortWrappers
+  /** How long a submit that died keeps its account's lock. */
+  readonly submitTtlMs?: number | undefined
 }
 
 /** Unless a test says otherwise. */
@@ -72,7 +87,7 @@ export async function openFoundation(
   log: Logger,
   options: ProcessOptions & { readonly maxConnections: number },
 ) {
-  const { maxConnections, namespace = NAMESPACE, auditTimes, tracing, metrics } = options
+  const { maxConnections, namespace = NAMESPACE, auditTimes, submitTtlMs, tracing, metrics, wrappers } = options
   const postgres = outageLog(log, 'postgres')
   const redis = outageLog(log, 'redis')
   const onPostgresError = (err: Error) => {
@@ -114,7 +129,7 @@ export async function openFoundation(
   const openProducerConnection = () => connection(createProducerRedis)
   const producerConnection = openProducerConnection()
   const availability = redisAvailability()
-  const lock = shared ? redisActiveGenerationLock(shared, namespace, availability) : noActiveGenerationLock
+  const lock = shared ? redisActiveGenerationLock(shared, namespace, availability, submitTtlMs) : noActiveGenerationLock
   const counter = shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow()
   /** Redis and the reconciler are missed by all processes alike, and the service goes on without them. */
   const checks: Readonly<Record<string, ReadyCheck>> = {
@@ -175,7 +190,8 @@ export async function openFoundation(
           error: (facts, text) => log.error(facts, text),
         },
       }
-      return startReconciler(metrics?.repairs(ports) ?? ports)
+      const countedPorts = metrics?.repairs(ports) ?? ports
+      return startReconciler(wrappers?.repairs(countedPorts) ?? countedPorts)
     },
     /** Makes sure that images which were taken down are gone, from the CDN too. */
     startTakedowns: (images: ImageStore) =>

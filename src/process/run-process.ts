@@ -44,9 +44,6 @@ export async function runProcess(
     const { openMetrics } = config.metricsPort === undefined ? {} : await load.metrics()
     const metrics = openMetrics?.({ process: name, version: version() })
     logConsole(log)
-    for (const variable of ['FAILPOINTS', 'GUARDS_OFF']) // see failpoint.ts
-      if (process.env[variable])
-        log.warn(`${variable} is set: this process breaks on purpose; unset it outside of tests`)
     const running = await start(config, log, { tracing, metrics })
     watchEventLoop(log)
     closeWithGrace({ delay: hardStopMs, logger: false }, async ({ err, signal }) => {

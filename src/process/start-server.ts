@@ -121,9 +121,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }
-  const { tracing, metrics } = options
+  const { tracing, metrics, wrappers } = options
   const countedPorts = metrics?.submits(plainPorts) ?? plainPorts
-  const ports = tracing?.submits(countedPorts) ?? countedPorts
+  const tracedPorts = tracing?.submits(countedPorts) ?? countedPorts
+  const ports = wrappers?.submits(tracedPorts) ?? tracedPorts
   const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
   const limit = { counter, ...config.rateLimit }
   const silent = 'The moderation endpoint does not answer, so NSFW models are refused: check MODERATION_URL.'

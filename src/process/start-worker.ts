@@ -48,12 +48,13 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const images = uploads
     ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl }), log)
     : await openImageStore(config, log)
-  const { tracing, metrics } = options
+  const { tracing, metrics, wrappers } = options
   const wanted = async () => (await models.listEnabled()).map(({ filename }) => filename)
   const backends = config.inferenceUrls
     .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log, wanted }))
     .map((backend) => metrics?.backend(backend) ?? backend)
     .map((backend) => tracing?.backend(backend) ?? backend)
+    .map((backend) => wrappers?.backend(backend) ?? backend)
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress, previews } = foundation
   const models = modelStore(db)
@@ -93,7 +94,8 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   // In this order: a trace replaces what is around an attempt, and the metrics add to it.
   const tracedPorts = tracing?.runs(ports, processId) ?? ports
   const countedPorts = metrics?.runs(tracedPorts, config) ?? tracedPorts
-  const loops = backends.map((backend) => backendLoop(countedPorts, backend, loopOptions))
+  const runPorts = wrappers?.runs(countedPorts) ?? countedPorts
+  const loops = backends.map((backend) => backendLoop(runPorts, backend, loopOptions))
   const pollForWork = () => {
     for (const loop of loops) void loop.serve()
   }

@@ -1,12 +1,11 @@
 import type { Redis } from 'ioredis'
 import type { ActiveGenerationLock, HeldLock, LockToKeep } from '../core/generations/ports.js'
 import { batched, joined } from '../lib/batch.js'
-import { guardOff } from '../lib/failpoint.js'
 import { retryInBackground } from '../lib/retry-in-background.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */
-const SUBMIT_TTL_MS = guardOff('lock.expiry') ? 86_400_000 : 15_000
+const SUBMIT_TTL_MS = 15_000
 
 // Returns for each key 0 if it was free, else its holder and the remaining TTL. Arguments: the TTL, and each new holder.
 const SET_IF_FREE = `
@@ -47,6 +46,7 @@ export function redisActiveGenerationLock(
   redis: Redis,
   prefix: string,
   availability: RedisAvailability = redisAvailability(),
+  submitTtlMs = SUBMIT_TTL_MS,
 ): ActiveGenerationLock {
   const keyOf = (accountId: string) => `${prefix}:lock:${accountId}`
   const scriptOn = (name: string, lua: string) => {
@@ -62,7 +62,7 @@ export function redisActiveGenerationLock(
   const acquireAll = batched(async (asked: readonly HeldLock[]) => {
     const accountIds = asked.map(({ accountId }) => accountId)
     const newHolders = asked.map(({ generationId }) => generationId)
-    return (await setIfFree(accountIds, SUBMIT_TTL_MS, ...newHolders)) as (0 | [holder: string, ttlMs: number])[]
+    return (await setIfFree(accountIds, submitTtlMs, ...newHolders)) as (0 | [holder: string, ttlMs: number])[]
   })
   const extendAll = joined((locks: readonly LockToKeep[]) => {
     const accountIds = locks.map(({ accountId }) => accountId)
@@ -82,14 +82,14 @@ export function redisActiveGenerationLock(
         // Our own id: the answer to the first command was lost.
         if (holder === generationId) return { acquired: true }
         // Only a stored generation's lock is extended. -1: someone removed the expiry.
-        return { acquired: false, holder, wasStored: ttlMs > SUBMIT_TTL_MS || ttlMs === -1 }
+        return { acquired: false, holder, wasStored: ttlMs > submitTtlMs || ttlMs === -1 }
       } catch {
         return { acquired: true }
       }
     },
 
     async replace(accountId, holder, generationId) {
-      const set = setUnlessOthers([accountId], holder, generationId, SUBMIT_TTL_MS)
+      const set = setUnlessOthers([accountId], holder, generationId, submitTtlMs)
       return (await set.catch(() => 1)) === 1
     },
 

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { failpoint } from '../../lib/failpoint.js'
 import type { ImageStore } from '../images/ports.js'
 import type { Generation } from './generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from './ports.js'
@@ -35,7 +34,6 @@ export async function cancelGeneration(
 ): Promise<boolean> {
   const ended = await ports.cancels.cancel(id, reason, options)
   if (!ended) return false
-  await failpoint('cancel.after_end')
   await clearLeftovers(ports, ended)
   return true
 }

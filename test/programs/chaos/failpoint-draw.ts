@@ -1,5 +1,5 @@
-import { FAILPOINTS, type Failpoint } from '../../../src/lib/failpoint.js'
 import type { Seeded } from '../../support/seeded.js'
+import { FAILPOINTS, type Failpoint } from './failpoint.js'
 
 /** Passed by every generation; the others only when something goes wrong, or twice a second at most. */
 const BUSY: ReadonlySet<Failpoint> = new Set([

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { SwitchableGuard } from '../../../src/lib/failpoint.js'
 import type { ChaosOptions } from './chaos.js'
+import type { SwitchableGuard } from './failpoint.js'
 import type { Violation } from './history.js'
 import type { Stage } from './stage.js'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { FAILPOINTS } from '../../../src/lib/failpoint.js'
 import { seeded } from '../../support/seeded.js'
+import { FAILPOINTS } from './failpoint.js'
 import { drawFailpoints } from './failpoint-draw.js'
 import { healTimes, spreadOf, wastedRuns } from './figures.js'
 import { scheduleOf } from './schedule.js'

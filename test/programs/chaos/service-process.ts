@@ -1,10 +1,12 @@
 /**
  * Entry point: Easel's server or worker as `src/server.ts` and `src/worker.ts` start them, tied to the chaos run that
- * launched it, and with a Create Image time-out short enough to be met.
+ * launched it, with its failpoints, without the guards that it has switched off, and with a Create Image time-out short
+ * enough to be met.
  */
 import { type LoadWatchers, runProcess } from '../../../src/process/run-process.js'
 import { startServer } from '../../../src/process/start-server.js'
 import { startWorker } from '../../../src/process/start-worker.js'
+import { chaosOptions } from './chaos-ports.js'
 
 /** Seconds; the schedule's longest outage of all GPUs is longer. */
 const CREATE_IMAGE_TIMEOUT_SECONDS = 6
@@ -21,13 +23,16 @@ const ready = () => void process.send?.('ready')
 
 if (process.argv[2] === 'worker') {
   await runProcess('worker', 35_000, load, async (config, log) => {
-    const worker = await startWorker(config, log)
+    const worker = await startWorker(config, log, chaosOptions(process.env))
     ready()
     return worker
   })
 } else {
   await runProcess('server', 32_000, load, async (config, log) => {
-    const server = await startServer(config, log, { createImageTimeoutSeconds: CREATE_IMAGE_TIMEOUT_SECONDS })
+    const server = await startServer(config, log, {
+      ...chaosOptions(process.env),
+      createImageTimeoutSeconds: CREATE_IMAGE_TIMEOUT_SECONDS,
+    })
     ready()
     return server
   })

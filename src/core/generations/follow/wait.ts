@@ -1,5 +1,4 @@
 import { linkedSignal } from '../../../lib/abort-signals.js'
-import { failpoint } from '../../../lib/failpoint.js'
 import { generationFailed, generationTimedOut, shuttingDown } from '../../errors.js'
 import { type CancelPorts, cancelGeneration } from '../cancel.js'
 import type { GenerationView } from '../generation.js'
@@ -80,11 +79,9 @@ export async function waitForImage(
   options: { readonly timeoutSeconds: number; readonly gone: AbortSignal; readonly leaving: AbortSignal },
 ): Promise<GenerationView> {
   const { timeoutSeconds, gone, leaving } = options
-  await failpoint('create_image.before_wait')
   const ended = await waitForEnd(ports.watch, id, timeoutSeconds * 1000, [gone, leaving])
   if (!ended) {
     if (leaving.aborted || gone.aborted) throw shuttingDown(id)
-    await failpoint('create_image.before_cancel')
     const canceled = await cancelGeneration(ports, id, NO_GPU_IN_TIME, { onlyQueued: true })
     throw generationTimedOut(id, timeoutSeconds, !canceled)
   }

@@ -1,4 +1,3 @@
-import { failpoint } from '../../../lib/failpoint.js'
 import { clearLeftovers, type EndedGeneration } from '../cancel.js'
 import type { Lacking } from '../failure-reason.js'
 import type { ReconcilePorts, ReconcileStore } from './ports.js'
@@ -8,7 +7,6 @@ export async function endOverdue(ports: ReconcilePorts, end: () => Promise<Ended
   for (const generation of await end()) {
     const { id: generationId, requestId, reason } = generation
     ports.log.warn({ generationId, requestId, reason }, 'generation ended by the reconciler')
-    await failpoint('reconcile.after_fail')
     await clearLeftovers(ports, generation)
   }
 }

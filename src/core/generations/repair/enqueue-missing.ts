@@ -1,4 +1,3 @@
-import { failpoint } from '../../../lib/failpoint.js'
 import type { ReconcilePorts } from './ports.js'
 
 /** Enqueues attempts whose job did not reach Redis; stops at the first page that Redis refuses. */
@@ -6,8 +5,6 @@ export async function enqueueMissing({ rows, queue }: ReconcilePorts): Promise<v
   for (;;) {
     const missing = await rows.notEnqueued()
     if (missing.length === 0 || !(await queue.enqueue(missing))) return
-    await failpoint('reconcile.after_enqueue')
     await rows.markEnqueued(missing)
-    await failpoint('reconcile.after_mark')
   }
 }

@@ -1,4 +1,3 @@
-import { guardOff, type SwitchableGuard } from '../../../lib/failpoint.js'
 import type { Log } from '../../log.js'
 import { LACKING, type Lacking } from '../failure-reason.js'
 import { endOverdue, withPauses } from './end-overdue.js'
@@ -36,21 +35,19 @@ export async function reconcile(
       return false
     }
   }
-  /** Attempts a rule, unless a chaos run has switched it off. */
-  const apply = async (rule: SwitchableGuard, work: () => Promise<unknown>) => guardOff(rule) || attempt(rule, work)
 
   // No failLost if requeueLost failed: Postgres may have stood still, so that no lease could be renewed.
-  if (leasesCount && (await apply('reconcile.requeue_lost', () => requeueLost(ports))))
-    await apply('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
-  await apply('reconcile.enqueue', () => enqueueMissing(ports))
-  await apply('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
+  if (leasesCount && (await attempt('reconcile.requeue_lost', () => requeueLost(ports))))
+    await attempt('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
+  await attempt('reconcile.enqueue', () => enqueueMissing(ports))
+  await attempt('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
   for (const lacking of Object.keys(LACKING) as Lacking[])
-    await apply('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
+    await attempt('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
   const restores = full || (await isWiped(ports))
   const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
   if (full) {
-    await apply('reconcile.sweep', () => sweepImages(ports))
-    await apply('reconcile.clean', rows.clean)
+    await attempt('reconcile.sweep', () => sweepImages(ports))
+    await attempt('reconcile.clean', rows.clean)
   }
   return restored
 }

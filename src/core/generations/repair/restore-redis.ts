@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { failpoint, guardOff } from '../../../lib/failpoint.js'
 import { LOCK_MARGIN_MS } from '../ports.js'
 import { clearLocks } from './clear-locks.js'
 import type { ReconcilePorts } from './ports.js'
 
 /** Whether Redis has lost its keys. */
-export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
-  !guardOff('reconcile.notice_wipe') && !(await wipeMark.present())
+export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> => !(await wipeMark.present())
 
 /**
  * Sets the locks of all active generations again, enqueues the first queued ones, and clears locks of ended generations.
@@ -16,9 +14,8 @@ export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> =>
  */
 export async function restoreRedis(ports: ReconcilePorts): Promise<boolean> {
   const { rows, lock, queue, wipeMark } = ports
-  await failpoint('reconcile.before_locks')
   await wipeMark.begin()
-  for (let after: string | undefined, more = !guardOff('reconcile.restore_locks'); more; ) {
+  for (let after: string | undefined, more = true; more; ) {
     const begunAt = performance.now()
     const page = await rows.activePage(after)
     more = page.length > 0
@@ -35,7 +32,6 @@ export async function restoreRedis(ports: ReconcilePorts): Promise<boolean> {
   const first = await rows.firstQueued()
   if (first.length > 0 && !(await queue.enqueue(first))) return false
   // After the locks were set: a generation may have ended meanwhile.
-  if (!guardOff('reconcile.clear_locks')) await clearLocks(ports)
-  await failpoint('reconcile.before_mark')
+  await clearLocks(ports)
   return wipeMark.finish()
 }

@@ -1,4 +1,3 @@
-import { failpoint } from '../../../lib/failpoint.js'
 import { retryFor } from '../../../lib/retry-for.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
 import { RUN_TIMES, type RunTimes } from './times.js'
@@ -35,7 +34,6 @@ export function keepLease(
   const beat = async () => {
     const sentAt = performance.now()
     try {
-      await failpoint('lease.before_heartbeat')
       if (await runs.heartbeat(id, attempt)) confirmedAt = sentAt
       else gone.abort(new Error('the lease was lost'))
     } catch {

@@ -1,4 +1,3 @@
-import { failpoint } from '../../../lib/failpoint.js'
 import { retryFor } from '../../../lib/retry-for.js'
 import { storable } from '../../../lib/text.js'
 import { type ImageStore, ImageTooLarge } from '../../images/ports.js'
@@ -122,9 +121,7 @@ async function publishOne(
   const options = { isWanted: stillOurs, thumbnail, by: { id, attempt }, signal }
   const put = async () => {
     try {
-      await failpoint('run.before_put')
       const stored = await images.put(slug, png, options)
-      await failpoint('run.after_put')
       return stored ? undefined : new TakenOver('the attempt was taken over')
     } catch (cause) {
       if (cause instanceof ImageTooLarge) return cause

@@ -1,5 +1,4 @@
 import { linkedSignal } from '../../../lib/abort-signals.js'
-import { failpoint } from '../../../lib/failpoint.js'
 import { retryFor } from '../../../lib/retry-for.js'
 import { ImageTooLarge } from '../../images/ports.js'
 import type { Log } from '../../log.js'
@@ -98,12 +97,10 @@ export async function runGeneration(
   const lease = keepLease(runs, ports.ends, generation, times)
   const { signal: stop, clear } = linkedSignal([signal, lease.signal])
   try {
-    await failpoint('run.after_claim')
     if (!(await waitForTurn(turn, stop)) && !stop.aborted) return await requeue(attempt, 'gpu_not_free')
     const startedAt = performance.now()
     log.info(facts, 'generation started')
     const inferred = await infer(ports, backend, generation, stop, turn)
-    await failpoint('run.after_infer')
     const inferenceMs = Math.round(performance.now() - startedAt)
     const images = await publish(ports, generation, inferred, {
       stillOurs: lease.stillOurs,
@@ -111,11 +108,9 @@ export async function runGeneration(
       storeForMs: times.storeForMs,
       onRefusal: experience.notStored,
     })
-    await failpoint('run.before_succeed')
     // The next notice of its end is our own.
     lease.ignoreEnds()
     const ours = await record(() => runs.succeed(generation, images))
-    await failpoint('run.after_succeed')
     if (!ours) return lost(attempt)
     log.info({ ...facts, inferenceMs, totalMs: Math.round(performance.now() - startedAt) }, 'generation succeeded')
     await settle(attempt)
@@ -221,9 +216,7 @@ function refuse(attempt: Attempt, { categories }: ImageRefused): Promise<RunOutc
 
 async function fail(attempt: Attempt, reason: string, isRefunded = true): Promise<RunOutcome> {
   const { runs, log, generation, facts } = attempt
-  await failpoint('run.before_fail')
   if (!(await record(() => runs.fail(generation, reason, isRefunded)))) return lost(attempt)
-  await failpoint('run.after_fail')
   log.warn({ ...facts, reason }, 'generation failed')
   await settle(attempt)
   await discard(attempt)
@@ -235,9 +228,7 @@ async function requeue(
   reason: PutBackReason,
   options = { countTry: false, delayMs: 0 },
 ): Promise<RunOutcome> {
-  await failpoint('run.before_requeue')
   const next = await record(() => runs.requeue(generation, { reason, ...options }))
-  await failpoint('run.after_requeue')
   log.info({ ...facts, reason, ...options, requeued: next !== undefined }, 'generation requeued')
   // After a delay the reconciler enqueues it.
   if (next !== undefined && options.delayMs === 0) await queue.enqueue([{ id: generation.id, attempt: next }])
@@ -261,6 +252,5 @@ async function discard({ images, generation }: Attempt): Promise<void> {
 
 async function settle({ lock, queue, generation }: Attempt): Promise<void> {
   if (!generation.metered) await lock.release(generation.accountId, generation.id)
-  await failpoint('run.after_release')
   await queue.withdraw(generation)
 }

@@ -1,4 +1,3 @@
-import { failpoint, guardOff } from '../../../lib/failpoint.js'
 import { retryInBackground } from '../../../lib/retry-in-background.js'
 import { type Caller, requireActiveSubscription } from '../../accounts/account.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
@@ -45,11 +44,9 @@ async function submitOrReplay(ports: SubmitPorts, caller: Caller, submission: Su
   if (first.outcome === 'mismatch') throw idempotencyMismatch()
   if (first.outcome === 'in_flight') throw idempotencyInFlight()
   if (first.outcome === 'replay') return replayed(caller, first.generation)
-  await failpoint('idempotency.after_reserve')
   try {
     return await submitOnce(ports, caller, submission, id)
   } catch (error) {
-    await failpoint('idempotency.before_release')
     // If Postgres stays away, the reservation expires.
     await retryInBackground(() => ports.idempotency.release(account.id, key, id))
     throw error
@@ -70,16 +67,13 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   if (!metered) await takeLock(ports, account.id, id, submission.active)
   const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl, requestId }
   const generation = newGeneration(id, request, model, from)
-  await failpoint('submit.after_lock')
   let inserted: Inserted
   try {
-    await failpoint('submit.before_insert')
     inserted = await insert(ports, generation, submission.idempotency?.key)
   } catch (error) {
     if (!metered) await ports.lock.release(account.id, id)
     throw error
   }
-  await failpoint('submit.after_insert')
   // Charged and stored: the answer waits for nothing else.
   announce(ports, { id, accountId: account.id, metered }).catch(() => undefined)
   const { modelVersionId, modelName, cost, seed, slugs } = generation
@@ -98,7 +92,6 @@ async function announce(
     queue.enqueue([{ id, attempt: 1 }]),
     metered || lock.extend({ accountId, generationId: id, ttlMs }),
   ])
-  await failpoint('submit.after_enqueue')
   if (enqueued) await submissions.markEnqueued({ id, attempt: 1 })
 }
 
@@ -141,7 +134,7 @@ async function takeLock(
   if (active) throw generationActive(active.id, await timeLeft(active))
   // A holder that Postgres knows has ended, so its lock is stale. A holder that was stored but is unknown now was lost
   // by a failover or a restore. Any other is a submit between lock and charge. The unique index catches a mistake.
-  const ended = !guardOff('lock.verify') && ((await submissions.find(taken.holder)) !== undefined || taken.wasStored)
+  const ended = (await submissions.find(taken.holder)) !== undefined || taken.wasStored
   if (!ended || !(await lock.replace(accountId, taken.holder, id))) throw generationActive()
 }
 

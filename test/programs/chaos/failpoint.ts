@@ -1,5 +1,5 @@
 /**
- * What a chaos run may do to this process from within; without its variables all of it is nothing.
+ * What a chaos run may do to a process from within, by the variables that it gives it; chaos-ports.ts says where.
  *
  * FAILPOINTS names places where this process fails, like `submit.after_insert`: entries `name=action@probability`,
  * comma-separated; the actions are
@@ -67,18 +67,12 @@ export const SWITCHABLE_GUARDS = [
 
 export type SwitchableGuard = (typeof SWITCHABLE_GUARDS)[number]
 
-type Action = (name: Failpoint) => void | Promise<void>
-type Variables = Readonly<Record<string, string | undefined>>
+export type Action = (name: Failpoint) => void | Promise<void>
+export type Variables = Readonly<Record<string, string | undefined>>
 
 const ENTRY = /^([a-z_.]+)=(kill|stop|throw|delay:(\d+))@([\d.]+)$/
 
-/** Does nothing unless FAILPOINTS names it. Await it: it may pause. */
-export const failpoint: Action = armed(process.env)
-
-/** False unless GUARDS_OFF names it. */
-export const guardOff: (name: SwitchableGuard) => boolean = switchedOff(process.env)
-
-/** `failpoint` as these variables make it; exported for its test. */
+/** What happens at each place: nothing unless FAILPOINTS names it. Await it: it may pause. */
 export function armed({ FAILPOINTS: text, FAILPOINTS_LOG: log, FAILPOINTS_SEED: seed }: Variables): Action {
   if (!text) return () => undefined
   if (seed !== undefined && !/^\d+$/.test(seed))
@@ -94,7 +88,7 @@ export function armed({ FAILPOINTS: text, FAILPOINTS_LOG: log, FAILPOINTS_SEED: 
   }
 }
 
-/** `guardOff` as these variables make it; exported for its test. */
+/** Whether a guard is off: false unless GUARDS_OFF names it. */
 export function switchedOff({ GUARDS_OFF: text }: Variables): (name: SwitchableGuard) => boolean {
   if (!text) return () => false
   const off = new Set(text.split(','))

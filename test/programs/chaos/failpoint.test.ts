@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
-import { armed, type Failpoint, failpoint, guardOff, SWITCHABLE_GUARDS, switchedOff } from '../../src/lib/failpoint.js'
-import { compiled } from '../support/services.js'
+import { compiled } from '../../support/services.js'
+import { armed, type Failpoint, SWITCHABLE_GUARDS, switchedOff } from './failpoint.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'easel-failpoint-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -30,7 +30,7 @@ const times = (n: number, ...names: Failpoint[]) => Array.from({ length: n }, ()
 
 describe('a failpoint', () => {
   it('does nothing unless a variable names it', () => {
-    expect(failpoint('run.after_claim')).toBeUndefined()
+    expect(armed({})('run.after_claim')).toBeUndefined()
     expect(armed({ FAILPOINTS_SEED: '1' })('run.after_claim')).toBeUndefined()
   })
 
@@ -71,24 +71,19 @@ describe('a failpoint', () => {
   )
 })
 
-describe('the variables of a process', () => {
+describe('an armed process', () => {
   const run = (code: string, env: Record<string, string>) =>
     spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
       env: { PATH: process.env.PATH, ...env },
       encoding: 'utf8',
     })
 
-  it('kill it at the place that FAILPOINTS names', async () => {
-    const code = `import { failpoint } from '${await compiled('src/lib/failpoint.ts')}'
+  it('is killed at the place that FAILPOINTS names', async () => {
+    const code = `import { armed } from '${await compiled('test/programs/chaos/failpoint.ts')}'
+      const failpoint = armed(process.env)
       await failpoint('run.after_infer'); console.log('alive'); await failpoint('run.after_put'); console.log('still')`
     const { signal, stdout } = run(code, { FAILPOINTS: 'run.after_put=kill@1' })
     expect({ signal, stdout }).toEqual({ signal: 'SIGKILL', stdout: 'alive\n' })
-  })
-
-  it('switch off the guards that GUARDS_OFF names', async () => {
-    const code = `import { guardOff } from '${await compiled('src/lib/failpoint.ts')}'
-      console.log(guardOff('lock.verify'), guardOff('lock.expiry'))`
-    expect(run(code, { GUARDS_OFF: 'lock.expiry' }).stdout).toBe('false true\n')
   })
 })
 
@@ -124,7 +119,7 @@ describe('a seed', () => {
 describe('a guard', () => {
   it('is on unless a variable names it', () => {
     const off = switchedOff({})
-    for (const name of SWITCHABLE_GUARDS) expect([name, guardOff(name), off(name)]).toEqual([name, false, false])
+    for (const name of SWITCHABLE_GUARDS) expect([name, off(name)]).toEqual([name, false])
   })
 
   it('is off if a variable names it, while the others are on', () => {
