@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../core/generations/run/backend.js'
 import type { FinishImage } from '../core/generations/run/publish.js'
 import { SAMPLERS, type Sampler } from '../core/generations/sampler.js'
+import { withTimeLimit } from '../lib/abort-signals.js'
 import { failure } from './backend-failure.js'
-import { within } from './server-http.js'
 
 export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 
@@ -27,7 +27,7 @@ export async function checkBackend(
   const silent = () =>
     failure('unavailable', `${backend.name} did not say within ${CAPABILITIES_WITHIN_MS / 1000} s what it has`)
   // As long as a worker waits, so that a server that passes this check is not down for a worker.
-  const offers = await within(signal, CAPABILITIES_WITHIN_MS, (limited) => backend.capabilities(limited), silent)
+  const offers = await withTimeLimit(signal, CAPABILITIES_WITHIN_MS, (limited) => backend.capabilities(limited), silent)
   const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = offers
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { BackendError, type BackendErrorKind } from '../core/generations/run/backend.js'
-import { timeLimit } from '../lib/abort-signals.js'
+import { timeLimit, type Work } from '../lib/abort-signals.js'
 import { failure } from './backend-failure.js'
-import { createServerHttp, type ServerAddress, type ServerHttp, type Work } from './server-http.js'
+import { createServerHttp, type ServerAddress, type ServerHttp } from './server-http.js'
 import { parsedJson, replyFailure } from './server-reply.js'
 
 const listing = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])

@@ -1,6 +1,5 @@
 import { getProxyForUrl } from 'proxy-from-env'
 import { Agent, type Dispatcher, FormData, ProxyAgent, request } from 'undici'
-import { timeLimit } from '../lib/abort-signals.js'
 import { networkFailure } from './backend-failure.js'
 
 /** Four images of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
@@ -135,18 +134,3 @@ const textReader =
     onHeaders?.(status, typeof length === 'string' ? Number(length) : undefined)
     return { status, text: await body.text() }
   }
-
-/** What runs until it is done or its signal aborts. */
-export type Work<T> = (limited: AbortSignal) => Promise<T>
-
-/** Runs `work` with a time limit. If that ends it, it fails with `late`'s error. */
-export async function within<T>(signal: AbortSignal, ms: number, work: Work<T>, late?: () => Error): Promise<T> {
-  const limit = timeLimit(signal, ms)
-  try {
-    return await work(limit.signal)
-  } catch (error) {
-    throw late && limit.isOver() ? late() : error
-  } finally {
-    limit.clear()
-  }
-}

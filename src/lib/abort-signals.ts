@@ -48,6 +48,21 @@ export function timeLimit(outer: AbortSignal, ms: number) {
   }
 }
 
+/** What runs until it is done or its signal aborts. */
+export type Work<T> = (limited: AbortSignal) => Promise<T>
+
+/** Runs `work` with a time limit. If that ends it, it fails with `late`'s error. */
+export async function withTimeLimit<T>(signal: AbortSignal, ms: number, work: Work<T>, late?: () => Error): Promise<T> {
+  const limit = timeLimit(signal, ms)
+  try {
+    return await work(limit.signal)
+  } catch (error) {
+    throw late && limit.isOver() ? late() : error
+  } finally {
+    limit.clear()
+  }
+}
+
 /** A signal that aborts some time after `stop` has: for the last requests to a server. */
 export function windUp(stop: AbortSignal, graceMs: number) {
   const controller = new AbortController()
@@ -64,4 +79,13 @@ export function windUp(stop: AbortSignal, graceMs: number) {
       stop.removeEventListener('abort', begin)
     },
   }
+}
+
+/** Resolves to the result, or to undefined after this time. */
+export async function resolvedWithin<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

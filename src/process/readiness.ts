@@ -1,5 +1,6 @@
 /** Whether a process should get work, and why not. */
 import { setTimeout as after } from 'node:timers/promises'
+import { snapshot } from '../lib/snapshot.js'
 
 export interface ReadyCheck {
   /** Without it the process is of no use. The others only make its service worse, and every other process's, too. */
@@ -25,16 +26,10 @@ const DRAINING = 'This process is shutting down: it only finishes what it has be
 /** @param isLeaving asked each time: who leaves says so at once */
 export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeaving: () => boolean) {
   const looks = Object.entries(checks).map(([name, { trouble }]) => [name, inTime(name, trouble)] as const)
-  let taken: Promise<Readiness['troubles']> | undefined
-  const takeAll = async () => {
-    const found = await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))
-    setTimeout(() => (taken = undefined), FRESH_MS).unref()
-    return Object.fromEntries(found)
-  }
-  const checked = () => {
-    taken ??= takeAll()
-    return taken
-  }
+  const checked = snapshot<Readiness['troubles']>(
+    async () => Object.fromEntries(await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))),
+    { freshMs: FRESH_MS },
+  )
 
   return async (): Promise<Readiness> => {
     // Without waiting for a check: a proxy must know it before the port closes.

@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue, type Telemetry, withBackend } from 'bullmq'
 import type { Redis } from 'ioredis'
 import pg from 'pg'
+import { resolvedWithin } from '../lib/abort-signals.js'
 
 /** Where BullMQ keeps its data: in Redis, or in one-machine mode in its own schema in Postgres. */
 export type QueueConnection =
@@ -56,7 +57,7 @@ export function jobQueue(
         return false
       },
     )
-    const ended = await within(DEADLINE_MS, done)
+    const ended = await resolvedWithin(DEADLINE_MS, done)
     if (ended === undefined) pausedUntil = performance.now() + PAUSE_MS
     return ended ?? false
   }
@@ -102,15 +103,6 @@ export function jobQueue(
       await inTime((last) => last.close())
     },
   }
-}
-
-/** Resolves to the result, or to undefined after this time. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined)
-  })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 /** BullMQ's own queue, for inspection. */

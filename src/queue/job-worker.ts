@@ -1,5 +1,6 @@
 import { createPostgresBackend, type Telemetry, Worker, withBackend } from 'bullmq'
-import { asOptions, openPool, type QueueConnection, within } from './job-queue.js'
+import { resolvedWithin } from '../lib/abort-signals.js'
+import { asOptions, openPool, type QueueConnection } from './job-queue.js'
 
 export interface JobWorkerOptions {
   /** With Redis, a patient connection of the worker's own. */
@@ -87,7 +88,7 @@ export function startJobWorker(
     async close(deadlineMs: number): Promise<void> {
       clearInterval(watch)
       // close() hangs while Redis is down.
-      await within(deadlineMs, current.close().catch(onError))
+      await resolvedWithin(deadlineMs, current.close().catch(onError))
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { ActiveGenerationLock, HeldLock, LockToKeep } from '../core/generations/ports.js'
 import { batched, joined } from '../lib/batch.js'
-import { retryInBackground } from '../lib/retry-in-background.js'
+import { retryInBackground } from '../lib/retry.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
 /** From submit until the generation is stored; then the lock is extended until past its deadline. */

@@ -3,7 +3,7 @@ import type { Lane } from './generation.js'
 /**
  * The queue has two lanes, each first come, first served. Create Image goes ahead of the Personal API, but after three
  * Create Image starts in a row the next start is the Personal API's, if it has one waiting. The claim applies this rule
- * (db/generations/run.ts); here it gives each generation's position.
+ * (db/generations/claim.ts); here it gives each generation's position.
  */
 export const CREATE_IMAGE_RUN = 3
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { retryFor } from '../../lib/retry-for.js'
+import { retryFor } from '../../lib/retry.js'
 import type { ImageStore } from './ports.js'
 import type { PublishedImages } from './published-image.js'
 

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { DurationEstimates, Workload } from '../../core/generations/follow/eta.js'
 import type { Lane } from '../../core/generations/generation.js'
 import { type Pace, paceOf, type Sample } from '../../core/generations/inference-pace.js'
+import { snapshot } from '../../lib/snapshot.js'
 import type { Database } from '../client.js'
 import { ALL_PAUSED, PAUSED_BACKEND, PAUSED_MODELS } from '../pause-conditions.js'
 import { generations as g } from '../schema/generations.js'
@@ -54,35 +55,19 @@ const WORKLOAD = statement<WorkloadRow>('workload')`
 export function durationEstimates({ pool }: Database): DurationEstimates {
   /** Kept across snapshots: the latest may lack the model of a generation that was submitted after it. */
   const pace = new Map<string, Pace>()
-  let latest: { readonly at: number; readonly workload: Workload } | undefined
-  let taking: Promise<void> | undefined
-
-  const take = async (): Promise<void> => {
-    const seen = await WORKLOAD.first(pool)
-    if (!seen) return
-    const { samples, ...workload } = seen
-    for (const [filename, ofModel] of samples) {
-      const measured = paceOf(ofModel)
-      if (measured) pace.set(filename, measured)
-    }
-    latest = { at: performance.now(), workload: { pace, ...workload } }
-  }
-
-  return {
-    async current() {
-      const age = performance.now() - (latest?.at ?? Number.NEGATIVE_INFINITY)
-      if (age > FRESH_MS) {
-        taking ??= take()
-          .catch(() => undefined)
-          .finally(() => {
-            taking = undefined
-          })
-        if (age > USABLE_MS) {
-          latest = undefined
-          await taking
-        }
+  const latest = snapshot(
+    async (): Promise<Workload | undefined> => {
+      const seen = await WORKLOAD.first(pool)
+      if (!seen) return undefined
+      const { samples, ...workload } = seen
+      for (const [filename, ofModel] of samples) {
+        const measured = paceOf(ofModel)
+        if (measured) pace.set(filename, measured)
       }
-      return latest?.workload
+      return { pace, ...workload }
     },
-  }
+    { freshMs: FRESH_MS, usableMs: USABLE_MS },
+  )
+
+  return { current: () => latest().catch(() => undefined) }
 }

@@ -2,12 +2,12 @@ import { sql } from 'drizzle-orm'
 import type { QueuePositions } from '../../core/generations/follow/poll.js'
 import type { Lane } from '../../core/generations/generation.js'
 import { queuePosition } from '../../core/generations/queue-order.js'
+import { snapshot } from '../../lib/snapshot.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
 import { queueTurn } from '../schema/process.js'
 import { statement } from '../statement.js'
 
-/** A snapshot serves polls for this long after its query's start. */
 const FRESH_MS = 400
 
 // Each lane's waiting seqs, sorted, as eight big-endian bytes each: a hundred thousand are 800 kB and need no parsing.
@@ -29,19 +29,11 @@ export function queuePositions({ pool }: Database): QueuePositions {
     const waiting = { personal: lanes.personal.length / 8, create_image: lanes.create_image.length / 8 }
     return { lanes, depths: { streak: streak ?? 0, waiting } }
   }
-  let current: { readonly since: number; readonly snapshot: ReturnType<typeof take> } | undefined
+  const current = snapshot(take, { freshMs: FRESH_MS })
 
   return {
     async of({ lane, seq }) {
-      const now = performance.now()
-      if (!current || now - current.since > FRESH_MS) {
-        const snapshot = take()
-        current = { since: now, snapshot }
-        snapshot.catch(() => {
-          current = undefined
-        })
-      }
-      const { lanes, depths } = await current.snapshot
+      const { lanes, depths } = await current()
       // A generation that was submitted after the snapshot comes after all in it.
       return queuePosition(lane, countBelow(lanes[lane], seq) + 1, depths)
     },

@@ -1,164 +1,14 @@
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { DRAWING, MAX_SEED } from '../../core/generations/generation.js'
-import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
-import type { ClaimedGeneration, PutBackReason, RunStore, Serves } from '../../core/generations/run/ports.js'
+import type { ClaimedGeneration, PutBackReason, RunStore } from '../../core/generations/run/ports.js'
 import type { Database } from '../client.js'
 import { FINISHED, MOVED } from '../notifications.js'
-import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
 import { generations as g, images, putBackAttempts, usage } from '../schema/generations.js'
-import { queueTurn } from '../schema/process.js'
-import { assign, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
+import { assign, insertInto, param, pick, type RowOf, statement } from '../statement.js'
+import { claim, LEASE_UNTIL } from './claim.js'
 import { failStatement } from './end.js'
 import { noteMissingJob } from './missing-jobs.js'
-import { KIND, notLeft, SERVED_BY_OTHER, YIELDED } from './other-backends.js'
-
-/** Three heartbeats of core/generations/run/times.ts. Also what a crash of a worker costs. */
-export const LEASE_SECONDS = 7
-
-const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
-
-/** None while everything or this backend is paused. */
-const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
-  WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(sql`${param('backend')}::text`)}) AS lanes`
-
-/**
- * Whether this backend takes the kind `k`: it has the model, which is not paused, and the sampler, meets all needs, and
- * does not leave the kind to another backend.
- */
-const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
-  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0 AND NOT ${YIELDED}`
-
-/** It has no retry delay left, and its deadline has not passed. */
-const DUE = sql`not_before <= now() AND deadline_at > now()`
-
-/** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
-const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
-const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
-
-const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}
-  AND ${notLeft(sql`${g.id}`, sql`${g.attempt}`)}`
-
-/** How long this backend will take for a generation `g`. */
-const EXPECTED = sql`make_interval(secs =>
-  ${param('msPerPixelStep')}::float8 / 1000 * ${g.width} * ${g.height} * ${g.steps} * ${g.batchSize})`
-
-const LOADED = sql`${param('filename')}::text`
-const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
-
-/** How many rows a claim checks one by one: first of each lane, then of a kind of the preferred model. */
-const ROWS_LOOKED_AT = 20
-
-/**
- * 1. The kinds among each lane's first rows that can be claimed, with their first row. Usually this is all it takes: with
- * 60 kinds among 40,000 rows, 93 blocks instead of the 1,885 that steps 3 and 4 read.
- */
-const AT_HEAD = sql`
-  SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${OPEN_LANES} CROSS JOIN LATERAL (
-    SELECT ${KIND} AS needs, ${g.id}, ${g.attempt}, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
-     WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${ROWS_LOOKED_AT}) k
-   WHERE ${DUE} AND ${SERVES} AND ${notLeft(sql`k.id`, sql`k.attempt`)} GROUP BY lane, k.filename, k.sampler, k.needs`
-
-/**
- * 2. Where else to look: in a lane that has none there for all models ('': from the first one on), in another for the
- * loaded model, unless that is there.
- */
-const SEARCHED = sql`
-  SELECT lane, CASE WHEN lane IN (SELECT lane FROM at_head) THEN ${LOADED} ELSE '' END AS filename FROM ${OPEN_LANES}
-   WHERE NOT EXISTS (SELECT FROM at_head WHERE at_head.lane = lanes.lane AND at_head.filename = ${LOADED})`
-
-/** 3. All kinds that wait there: one step along the index for each, however many rows it has. */
-const KINDS = sql`
-  SELECT nullif(searched.filename, ''), lane, first.* FROM searched CROSS JOIN LATERAL (
-    SELECT ${KIND} FROM ${g}
-     WHERE ${QUEUED} AND ${g.lane} = searched.lane AND ${g.filename} >= searched.filename
-     ORDER BY ${KIND} LIMIT 1) first
-  UNION ALL
-  SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
-    SELECT ${KIND} FROM ${g}
-     WHERE ${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
-     ORDER BY ${KIND} LIMIT 1) following
-   WHERE model IS NULL OR k.filename = model`
-
-/** 4. The kinds that this backend takes, with the number of their first row that is due. */
-const CANDIDATES = sql`
-  SELECT * FROM at_head
-  UNION
-  SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
-    SELECT ${g.seq} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}`
-
-/** 5. Its lock makes claims wait for each other, so that the lanes' rule (queue-order.ts) holds over all workers. */
-const STREAK = sql`
-  SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn} WHERE (SELECT count(*) FROM candidates) > 0 FOR UPDATE`
-
-/**
- * 6. Who comes first, by the lanes' rule and then by number. Looked up anew: another claim may have taken the first row
- * meanwhile.
- */
-const CHOSEN = sql`
-  SELECT first.* FROM (
-    SELECT candidates.* FROM candidates, streak
-     ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
-    SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${g} WHERE ${DUE_OF_KIND}
-     ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
-   LIMIT 1`
-
-/** 7. One of the loaded model that goes first, if it ends before the chosen one has been passed over for too long. */
-const PREFERRED = sql`
-  SELECT first.* FROM (
-    SELECT candidates.*,
-           coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
-      FROM candidates JOIN chosen USING (lane)
-     WHERE candidates.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
-    SELECT ${g.id} FROM ${g} WHERE k.until > now() AND ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${ROWS_LOOKED_AT}) look
-   CROSS JOIN LATERAL (
-    SELECT ${g.id} FROM ${g}
-     WHERE ${g.id} = look.id AND ${WAITING} AND now() + ${EXPECTED} <= k.until FOR UPDATE SKIP LOCKED) first
-   LIMIT 1`
-
-/** 8. Since when the chosen one has been passed over. */
-const PASSED_OVER = sql`
-  UPDATE ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
-   WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM preferred)`
-
-/** 9. How many of Create Image have been claimed in a row. */
-const COUNTED = sql`
-  UPDATE ${queueTurn} SET ${assign(queueTurn, {
-    createImageStreak: sql`
-      CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM streak) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
-  })} FROM chosen`
-
-/** 10. The attempt begins. */
-const CLAIMED = sql`
-  UPDATE ${g} SET ${assign(g, {
-    status: 'processing',
-    worker: param('worker'),
-    backend: param('backend'),
-    claimedAt: sql`now()`,
-    startedAt: sql`coalesce(${g.startedAt}, greatest(now(), ${g.createdAt}))`,
-    leaseUntil: LEASE_UNTIL,
-  })}
-   WHERE ${g.id} = coalesce((SELECT id FROM preferred), (SELECT id FROM chosen))
-  RETURNING ${named({
-    ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
-    ...pick(g, 'batchSize', 'seed', 'slugs', 'cost', 'attempt', 'tries', 'requestId', 'traceparent'),
-    accountId: g.userId,
-    keyId: g.apiKeyId,
-  })}`
-
-/** Claims one generation that this backend can do, in ten steps. What it costs does not grow with the queue. */
-const CLAIM = statement<ClaimedGeneration>('claim_generation')`
-  WITH RECURSIVE at_head AS MATERIALIZED (${AT_HEAD}),
-    searched AS (${SEARCHED}),
-    kinds (model, lane, filename, sampler, needs) AS (${KINDS}),
-    candidates AS MATERIALIZED (${CANDIDATES}),
-    streak AS MATERIALIZED (${STREAK}),
-    chosen AS MATERIALIZED (${CHOSEN}),
-    preferred AS MATERIALIZED (${PREFERRED}),
-    passed_over AS (${PASSED_OVER}),
-    counted AS (${COUNTED}),
-    claimed AS (${CLAIMED})
-  SELECT claimed.* FROM claimed, pg_notify(${MOVED}, claimed.id)`
+import { SERVED_BY_OTHER } from './other-backends.js'
 
 const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('attempt')} AND ${g.status} = 'processing'`
 
@@ -256,16 +106,7 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     servedByOther: async (id) => (await SERVED_BY_OTHER.count(pool, { id })) === 1,
 
-    claim: (by, serves, affinity) =>
-      CLAIM.first(pool, {
-        failing: false,
-        yields: false,
-        except: [],
-        ...by,
-        ...serves,
-        ...(affinity ?? NO_AFFINITY),
-        unmetNeeds: unmetNeeds(serves),
-      }),
+    claim: (...what) => claim(pool, ...what),
 
     heartbeat: async (id, attempt) => (await HEARTBEAT.count(pool, { id, attempt })) === 1,
 
@@ -293,12 +134,3 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
     },
   }
 }
-
-const NO_AFFINITY = { filename: null, maxDelayMs: 0, msPerPixelStep: 0 }
-
-/** The needs that a backend does not meet, as bits of `generation_needs`. */
-const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: Serves): number =>
-  (maxSeed < MAX_SEED ? 1 : 0) +
-  (sizeMultiple > 8 ? 2 : 0) +
-  (sizeMultiple > 16 ? 4 : 0) +
-  (maxCfgScale === undefined ? 0 : 8)

@@ -10,6 +10,7 @@ import type {
   RunningWork,
   WaitingWork,
 } from '../../core/operator/overview.js'
+import { snapshot } from '../../lib/snapshot.js'
 import { CALLER_COLUMNS, toCaller } from '../accounts/accounts.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
@@ -104,29 +105,8 @@ const TIMES = 20
 /** Then it is used until the next one is ready; after this time nobody has looked, and who comes waits for a new one. */
 const USABLE_MS = 30_000
 
-function shared<T>(freshMs: number, take: () => Promise<T>): () => Promise<T> {
-  let latest: { readonly seen: T; readonly freshUntil: number; readonly usableUntil: number } | undefined
-  let taking: Promise<T> | undefined
-  const takeNext = async () => {
-    const begun = performance.now()
-    const seen = await take()
-    const now = performance.now()
-    const freshUntil = now + Math.max(freshMs, (now - begun) * TIMES)
-    latest = { seen, freshUntil, usableUntil: Math.max(freshUntil, now + USABLE_MS) }
-    return seen
-  }
-  return async () => {
-    const now = performance.now()
-    if (latest && now < latest.freshUntil) return latest.seen
-    taking ??= takeNext().finally(() => {
-      taking = undefined
-    })
-    if (!latest || now > latest.usableUntil) return taking
-    // Whoever waits for it gets its error.
-    taking.catch(() => undefined)
-    return latest.seen
-  }
-}
+const shared = <T>(freshMs: number, take: () => Promise<T>): (() => Promise<T>) =>
+  snapshot(take, { freshMs: (tookMs) => Math.max(freshMs, tookMs * TIMES), usableMs: USABLE_MS })
 
 export const oversight = (db: Database): Oversight => {
   const { orm, pool } = db

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { BackendError } from '../../core/generations/run/backend.js'
-import { whenAborted } from '../../lib/abort-signals.js'
+import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
 import { cutOff, drawingCall } from '../drawing-call.js'
 import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
-import { createServerHttp, parseServerUrl, type ServerHttp, within } from '../server-http.js'
+import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
 import { type A1111Server, PROGRESS_PATH } from './discovery.js'
 import { modelRefresh } from './model-refresh.js'
@@ -170,7 +170,9 @@ const progressReply = z.object({
 
 /** The progress of our task, or of another; undefined if it cannot be read. Never fails. */
 async function readProgress(http: ServerHttp, taskId: string, signal: AbortSignal, path = PROGRESS_PATH) {
-  const reply = await within(signal, POLL_TIMEOUT_MS, (limited) => http.get(path, limited)).catch(() => undefined)
+  const reply = await withTimeLimit(signal, POLL_TIMEOUT_MS, (limited) => http.get(path, limited)).catch(
+    () => undefined,
+  )
   const said = reply?.status === 200 ? parsedJson(reply.text, progressReply) : undefined
   if (!said) return undefined
   const { progress, state, current_task, id, current_image: image } = said

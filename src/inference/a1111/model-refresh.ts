@@ -1,5 +1,5 @@
-import { whenAborted } from '../../lib/abort-signals.js'
-import { type ServerHttp, within } from '../server-http.js'
+import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
+import type { ServerHttp } from '../server-http.js'
 import { discover } from './discovery.js'
 
 /** How often a server that lacks a wanted model is told to look at its files. */
@@ -32,7 +32,7 @@ export function modelRefresh(http: ServerHttp, wanted: () => Promise<readonly st
       if (drawings > 0 || performance.now() < nextAt) return server
       const look = (limited: AbortSignal) => refreshIfLacking(server.models, limited)
       // Where it can't be known what is wanted, or the server refuses, the list stays as it is.
-      const refreshed = await within(signal, WITHIN_MS, look).catch(() => false)
+      const refreshed = await withTimeLimit(signal, WITHIN_MS, look).catch(() => false)
       return refreshed ? discover(http, signal) : server
     },
     async notDuring<T>(drawing: () => Promise<T>): Promise<T> {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { withTimeLimit } from '../../lib/abort-signals.js'
 import type { Call } from '../server-backend.js'
-import { type ServerHttp, within } from '../server-http.js'
+import type { ServerHttp } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 import { readQueue } from './prompt-history.js'
 
@@ -21,7 +22,7 @@ export const cancelPrompt = (http: ServerHttp, promptId: string, signal: AbortSi
  * @param ownId the prompt that waits behind them
  */
 export const cancelEnded = (http: ServerHttp, ownId: string, hasEnded: Call['hasEnded'], signal: AbortSignal) =>
-  within(signal, CANCEL_ENDED_MS, async (limited) => {
+  withTimeLimit(signal, CANCEL_ENDED_MS, async (limited) => {
     const { running, pending } = await readQueue(http, limited)
     for (const { id, attempt } of [...running, ...pending])
       if (id !== ownId && attempt !== undefined && (await hasEnded(attempt))) await cancelUntilGone(http, id, limited)

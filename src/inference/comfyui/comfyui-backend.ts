@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { windUp } from '../../lib/abort-signals.js'
+import { windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
 import { type Call, type Limits, serverBackend } from '../server-backend.js'
-import { createServerHttp, parseServerUrl, within } from '../server-http.js'
+import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
@@ -103,7 +103,8 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     return images
   } catch (error) {
     if (mayRun && stop.aborted) await cancelPrompt(http, prompt.id, end.signal)
-    else if (mayRun) await within(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
+    else if (mayRun)
+      await withTimeLimit(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
     if (sent) await erase()
     stop.throwIfAborted()
     throw error

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { FormData } from 'undici'
 import { z } from 'zod'
 import { BackendError, type BackendErrorKind, type InferenceRequest } from '../../core/generations/run/backend.js'
-import { timeLimit } from '../../lib/abort-signals.js'
+import { timeLimit, type Work, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
-import { type HttpReply, type ServerHttp, type Work, within } from '../server-http.js'
+import type { HttpReply, ServerHttp } from '../server-http.js'
 import { describeUnexpected, parsedJson, replyFailure } from '../server-reply.js'
 
 /** Its type and its data; one of another form has no type. */
@@ -142,7 +142,7 @@ export const eraseTraces = (
   signal: AbortSignal,
   known?: HistoryEntry,
 ): Promise<void> =>
-  within(signal, ERASE_MS, async (limited) => {
+  withTimeLimit(signal, ERASE_MS, async (limited) => {
     const entry = known ?? (await readHistory(http, promptId, limited))
     const files = Object.values(entry?.outputs ?? {}).flatMap(savedFiles)
     const emptied = files.map(({ filename, subfolder, type }) => {

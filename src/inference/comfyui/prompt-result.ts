@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { InferenceRequest } from '../../core/generations/run/backend.js'
-import { linkedSignal } from '../../lib/abort-signals.js'
+import { linkedSignal, withTimeLimit } from '../../lib/abort-signals.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
 import { saysOutOfMemory } from '../out-of-memory.js'
-import { within } from '../server-http.js'
 import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked, Graph } from './graph.js'
 import { askPatiently, type HistoryEntry, type Patience, type SavedFile, savedFiles } from './prompt-history.js'
@@ -62,7 +61,7 @@ export function createDownloads({ http, graph }: ComfyuiAsked, stop: AbortSignal
       const image = graph.images.find(({ saveNode }) => saveNode === node)
       if (!file || !image || early.has(image.saveNode)) return
       const path = pathOf(file)
-      const bytes = within(signal, DOWNLOAD_MS, (limited) => download(path, limited)).catch(() => undefined)
+      const bytes = withTimeLimit(signal, DOWNLOAD_MS, (limited) => download(path, limited)).catch(() => undefined)
       early.set(image.saveNode, { path, bytes })
     },
     /** Undefined if the server does not have the file. */

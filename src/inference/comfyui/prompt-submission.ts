@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { InferenceRequest } from '../../core/generations/run/backend.js'
+import { withTimeLimit } from '../../lib/abort-signals.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
-import { within } from '../server-http.js'
 import { describeUnexpected, parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
 import { lookUp, markOf } from './prompt-history.js'
@@ -25,12 +25,12 @@ export async function submitOnce(
   const { http, request } = asked
   const late = () => failure('lost', `${http.name} did not say whether it took the prompt`)
   try {
-    return await within(signal, answerMs, (limited) => submit(asked, clientId, limited), late)
+    return await withTimeLimit(signal, answerMs, (limited) => submit(asked, clientId, limited), late)
   } catch (error) {
     stop.throwIfAborted()
     // Perhaps only the answer was lost; sent again, the same id would run twice.
     const look = (limited: AbortSignal) => lookUp(http, request.attemptId, limited)
-    if ((await within(stop, LOOKUP_TIMEOUT_MS, look).catch(() => 'unknown')) === 'unknown') throw error
+    if ((await withTimeLimit(stop, LOOKUP_TIMEOUT_MS, look).catch(() => 'unknown')) === 'unknown') throw error
     return { promptId: request.attemptId, complaint: undefined }
   }
 }

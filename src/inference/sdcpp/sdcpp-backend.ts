@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { BackendError } from '../../core/generations/run/backend.js'
-import { linkedSignal, windUp } from '../../lib/abort-signals.js'
+import { linkedSignal, windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import { saysOutOfMemory } from '../out-of-memory.js'
 import { samplersOf } from '../samplers.js'
 import { type Asked, type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
-import { createServerHttp, parseServerUrl, type ServerHttp, within } from '../server-http.js'
+import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply, publicWords } from '../server-reply.js'
 
 const TIMES = {
@@ -117,7 +117,7 @@ async function submit(http: ServerHttp, asked: SdCppAsked, stop: AbortSignal, ti
   const send = (limited: AbortSignal) => http.post('/sdcpp/v1/img_gen', imgGenBody(asked), limited)
   const late = () => failure('lost', `${http.name} did not say whether it took the job`)
   try {
-    const reply = await within(grace.signal, times.answerMs, send, late)
+    const reply = await withTimeLimit(grace.signal, times.answerMs, send, late)
     return jsonReply(http.name, reply, acceptedJob, asked.request, 202).id
   } finally {
     grace.clear()

@@ -1,6 +1,7 @@
 /** Metrics by prom-client. Only entry.ts loads this folder, and only where METRICS_PORT is set. */
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { ServiceState } from '../../core/operator/service-state.js'
+import { snapshot } from '../../lib/snapshot.js'
 import { endMetrics } from './end-metrics.js'
 import { httpMetrics } from './http-metrics.js'
 import { type Meters, meters } from './meters.js'
@@ -42,14 +43,14 @@ export function openMetrics(release: { readonly process: string; readonly versio
   const show = stateMetrics(own)
   measureLateness(own)
   let sources: Sources | undefined
-  let taking: Promise<void> | undefined
 
-  const take = async ({ troubles, state }: Sources) => {
+  const measure = async ({ troubles, state }: Sources) => {
     const [found, read] = await Promise.all([troubles(), state?.().catch(() => undefined)])
     checks.reset()
     for (const [check, trouble] of Object.entries(found)) checks.set({ check }, trouble === undefined ? 1 : 0)
     show(read)
   }
+  const measured = snapshot(async () => sources && measure(sources), { freshMs: FRESH_MS })
 
   return {
     contentType: registry.contentType,
@@ -65,8 +66,7 @@ export function openMetrics(release: { readonly process: string; readonly versio
     /** What a scrape gets. */
     async text(): Promise<string> {
       if (sources) {
-        taking ??= take(sources).finally(() => setTimeout(() => (taking = undefined), FRESH_MS).unref())
-        await taking
+        await measured()
         const { totalCount, idleCount, waitingCount } = sources.pool
         connections.set({ state: 'idle' }, idleCount)
         connections.set({ state: 'busy' }, totalCount - idleCount)

@@ -7,7 +7,7 @@ import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.
 import type { StoreFault } from '../../../src/core/generations/run/publish.js'
 import { type Experience, type RunPorts, runGeneration } from '../../../src/core/generations/run/run.js'
 import { ImageTooLarge } from '../../../src/core/images/ports.js'
-import { LEASE_SECONDS } from '../../../src/db/generations/run.js'
+import { LEASE_SECONDS } from '../../../src/db/generations/claim.js'
 import { noActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
 import { asDrawn, MADE_WITH, noBoard, noEnds, noImages, noLog, noQueue } from '../../support/fake-ports.js'
 import { aGeneration } from '../../support/givens.js'

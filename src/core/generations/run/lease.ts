@@ -1,4 +1,4 @@
-import { retryFor } from '../../../lib/retry-for.js'
+import { retryFor } from '../../../lib/retry.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
 import { RUN_TIMES, type RunTimes } from './times.js'
 

@@ -1,4 +1,4 @@
-import { retryFor } from '../../../lib/retry-for.js'
+import { retryFor } from '../../../lib/retry.js'
 import { storable } from '../../../lib/text.js'
 import { type ImageStore, ImageTooLarge } from '../../images/ports.js'
 import type { InferredImage, MadeWith } from './backend.js'

@@ -1,5 +1,5 @@
 import { linkedSignal } from '../../../lib/abort-signals.js'
-import { retryFor } from '../../../lib/retry-for.js'
+import { retryFor } from '../../../lib/retry.js'
 import { ImageTooLarge } from '../../images/ports.js'
 import type { Log } from '../../log.js'
 import {

@@ -1,4 +1,4 @@
-import { retryInBackground } from '../../../lib/retry-in-background.js'
+import { retryInBackground } from '../../../lib/retry.js'
 import { type Caller, requireActiveSubscription } from '../../accounts/account.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import {
