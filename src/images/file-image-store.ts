@@ -20,13 +20,19 @@ const PROBE_BYTES = 16 * 1024 * 1024
 /** Names read from the directory at a time. */
 const PAGE = 1000
 
+interface FileStoreOptions {
+  readonly root: string
+  readonly cdnBaseUrl: string
+  readonly probeBytes?: number | undefined
+}
+
 /**
  * Images as files `<root>/<slug>.png`, and their thumbnails as `<root>/<slug>.webp`; `root` is an absolute path,
  * `cdnBaseUrl` has no slash at its end. The directory is flat, so that the path below the CDN's prefix is the path below
  * the root and any file server can serve it; today's file systems look up names in large directories quickly. Makes
  * nothing before the first put, not even the directory.
  */
-export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl: string }): AnyImageStore {
+export function fileImageStore({ root, cdnBaseUrl, probeBytes = PROBE_BYTES }: FileStoreOptions): AnyImageStore {
   const fileOf = (slug: string, extension?: Extension) => join(root, fileName(slug, extension))
 
   const changedAt = async (slug: string) => {
@@ -88,7 +94,7 @@ export function fileImageStore({ root, cdnBaseUrl }: { root: string; cdnBaseUrl:
       const probe = (bytes: number) =>
         storingIn(root, bytes, () => withProbe(root, bytes, async (noSync) => noSync ?? (await syncRoot())))
       let trouble: string | undefined
-      const noSync = await probe(PROBE_BYTES).catch((error) => {
+      const noSync = await probe(probeBytes).catch((error) => {
         if (!(error instanceof ImageTooLarge)) throw error
         trouble = error.message
         return probe(1)

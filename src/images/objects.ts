@@ -79,7 +79,8 @@ async function putFile(objects: Objects, file: string, content: Buffer, options:
 }
 
 /** In bytes. The largest has more than the pixels of the largest image, which don't shrink if they are noise. */
-const SIZES = { thumbnail: 48 * 1024, usual: 2 * 1024 * 1024, largest: 9.5 * 1024 * 1024 }
+const SIZES = { thumbnail: 48 * 1024, usual: 2 * 1024 * 1024 }
+const LARGEST = 9.5 * 1024 * 1024
 
 interface ProbedObjects extends Objects {
   remove(file: string): Promise<void>
@@ -88,18 +89,23 @@ interface ProbedObjects extends Objects {
 /**
  * Does what a put of the largest image does, and removes it. Resolves to what is wrong although images can be stored.
  * @param name of the probes; the same each time, so that they don't pile up where none can be removed
+ * @param largest bytes of the largest probe; less is for tests
  */
-export async function probeObjects(objects: ProbedObjects, name: string): Promise<string | undefined> {
+export async function probeObjects(
+  objects: ProbedObjects,
+  name: string,
+  largest = LARGEST,
+): Promise<string | undefined> {
   const troubles: string[] = []
   const note = (error: unknown) => void troubles.push((error as Error).message)
   const [thumbnail, image] = [`${name}.webp`, `${name}.png`]
   const put = (file: string, bytes: number) => putFile(objects, file, randomBytes(bytes), {})
   try {
     await put(thumbnail, SIZES.thumbnail)
-    await put(image, SIZES.largest).catch(async (error) => {
+    await put(image, largest).catch(async (error) => {
       note(error)
       // Large images fail, one by one. The others need not wait.
-      await put(image, SIZES.usual).catch((usual) => {
+      await put(image, Math.min(SIZES.usual, largest)).catch((usual) => {
         if (!(usual instanceof ImageTooLarge)) throw usual
         troubles.splice(0, 1, usual.message)
       })

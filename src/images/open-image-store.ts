@@ -16,6 +16,8 @@ interface StoreConfig {
   /** Whether a directory of others will do: see STORAGE_ANY_OWNER. */
   readonly storageAnyOwner?: boolean
   readonly cdnBaseUrl: string
+  /** How much a check of the store writes. Less than the largest image takes is for tests. */
+  readonly probeBytes?: number | undefined
 }
 
 /** No put takes that long: a temporary file this old was left by a process that was killed. */
@@ -25,9 +27,11 @@ const EVERYBODY = 0o002
 const NO_MODES = 'If its mount knows no owners and modes, set STORAGE_ANY_OWNER=true.'
 
 /** The store as it is: nothing is made, cleared away or asked before its first use. */
-export function imageStore({ storage, oldStorage, cdnBaseUrl }: StoreConfig): AnyImageStore {
+export function imageStore({ storage, oldStorage, cdnBaseUrl, probeBytes }: StoreConfig): AnyImageStore {
   const storeOf = (it: Storage) =>
-    it.kind === 'file' ? fileImageStore({ root: it.path, cdnBaseUrl }) : s3ImageStore(it, cdnBaseUrl)
+    it.kind === 'file'
+      ? fileImageStore({ root: it.path, cdnBaseUrl, probeBytes })
+      : s3ImageStore(it, cdnBaseUrl, probeBytes)
   return oldStorage ? movingImageStore(storeOf(storage), storeOf(oldStorage)) : storeOf(storage)
 }
 

@@ -48,7 +48,7 @@ interface Call {
 }
 
 /** Every method rejects with one sentence that names the bucket and what to check. */
-export function s3Bucket(storage: S3Storage) {
+export function s3Bucket(storage: S3Storage, probeBytes?: number) {
   const at = (file: string) => ({ Bucket: storage.bucket, Key: storage.prefix + file })
   const store = knownOf(storage)
   const probeName = newProbeName()
@@ -230,7 +230,7 @@ export function s3Bucket(storage: S3Storage) {
         lookForNone: (lookup) => lookUp(lookup, `${newProbeName()}.webp`),
       })
       Object.assign(store, learned)
-      const trouble = await probeObjects({ ...objects, remove }, probeName)
+      const trouble = await probeObjects({ ...objects, remove }, probeName, probeBytes)
       const missing = `The bucket "${storage.bucket}" lacks ${lacks.join(', ')}: Easel does without, and docs/operators.md says what that costs.`
       return { trouble, missing: lacks.length > 0 ? missing : undefined }
     },

@@ -5,8 +5,8 @@ import { s3Bucket } from './s3-bucket.js'
 import type { S3Storage } from './storage.js'
 
 /** Images as objects `<prefix><slug>.png` of a bucket, and their thumbnails as `<prefix><slug>.webp`. */
-export function s3ImageStore(storage: S3Storage, cdnBaseUrl: string): AnyImageStore {
-  const bucket = s3Bucket(storage)
+export function s3ImageStore(storage: S3Storage, cdnBaseUrl: string, probeBytes?: number): AnyImageStore {
+  const bucket = s3Bucket(storage, probeBytes)
   const read = async (slug: string, extension?: Extension) => bucket.read(fileName(slug, extension))
   const changedAt = async (slug: string) => {
     const found = await Promise.all(EXTENSIONS.map((it) => bucket.head(fileName(slug, it))))

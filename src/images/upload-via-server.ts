@@ -17,6 +17,7 @@ interface Uploads {
   readonly url: string
   readonly secret: string
   readonly cdnBaseUrl: string
+  readonly probeBytes?: number | undefined
 }
 
 interface Reply {
@@ -25,7 +26,7 @@ interface Reply {
 }
 
 /** Rejects with a sentence for the operator, which never repeats a signed URL. */
-export function imageStoreViaServer({ url, secret, cdnBaseUrl }: Uploads): ImageStore {
+export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Uploads): ImageStore {
   async function send(what: string, ms: number, signal: AbortSignal, target: string, options: object): Promise<Reply> {
     const limit = timeLimit(signal, ms)
     try {
@@ -99,7 +100,8 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl }: Uploads): Image
     async check() {
       const reply = await ask('POST', '/check', {})
       // A server of an older release signs no probes.
-      return reply?.status === 204 ? {} : { trouble: await probeObjects({ ...objects, remove }, probeName) }
+      if (reply?.status === 204) return {}
+      return { trouble: await probeObjects({ ...objects, remove }, probeName, probeBytes) }
     },
     ...publicUrls(cdnBaseUrl),
   }

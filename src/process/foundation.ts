@@ -73,6 +73,8 @@ export interface ProcessOptions {
   readonly wrappers?: PortWrappers
   /** How long a submit that died keeps its account's lock. */
   readonly submitTtlMs?: number | undefined
+  /** How much a check of the image store writes. */
+  readonly probeBytes?: number | undefined
 }
 
 /** Unless a test says otherwise. */

@@ -81,7 +81,8 @@ export interface ServerOptions extends ProcessOptions {
 /** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
 export async function startServer(config: Config, log: Logger, options: ServerOptions = {}) {
   const moderator = createModerator({ ...config.moderation, logger: log })
-  const images = await openImageStore(config, log)
+  const { probeBytes } = options
+  const images = await openImageStore({ ...config, probeBytes }, log)
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db, lock, queue, progress, previews, counter } = foundation
   const missed = foundation.missesNotices('waiting for generations is disturbed')

@@ -45,10 +45,10 @@ export interface WorkerOptions extends ProcessOptions {
 /** Wires one worker: each backend in INFERENCE_URL works through the queue on its own. */
 export async function startWorker(config: Config, log: Logger, options: WorkerOptions = {}): Promise<Running> {
   const { uploads, cdnBaseUrl } = config
+  const { tracing, metrics, wrappers, probeBytes } = options
   const images = uploads
-    ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl }), log)
-    : await openImageStore(config, log)
-  const { tracing, metrics, wrappers } = options
+    ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl, probeBytes }), log)
+    : await openImageStore({ ...config, probeBytes }, log)
   const wanted = async () => (await models.listEnabled()).map(({ filename }) => filename)
   const backends = config.inferenceUrls
     .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log, wanted }))

@@ -30,6 +30,8 @@ export interface Service {
   /** One more server or worker over the same Postgres and Redis; closed with the rest. */
   server(options?: ServerOptions, env?: Record<string, string>): Promise<Running & { url: string }>
   worker(options?: WorkerOptions, env?: Record<string, string>): Promise<Running>
+  /** Stops the workers and forgets their backends, for the next test. */
+  endWorkers(): Promise<void>
   /** Stops the server that it began with. */
   stopServer(): Promise<void>
   close(): Promise<void>
@@ -37,6 +39,9 @@ export interface Service {
 
 /** Logs are read by nobody here; what a test wants to see of them it collects through `lines`. */
 export const silentLog = () => pino({ level: process.env.TEST_LOG ?? 'silent' })
+
+/** Of each check of the image store: those of real images would be most of what the tests write. */
+const probeBytes = 1024
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { redis = redisAvailable, env = {} } = options
@@ -69,9 +74,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     return stoppable
   }
   const server = (more?: ServerOptions, moreEnv?: Record<string, string>) =>
-    started(startServer(configured(moreEnv), silentLog(), { namespace, ...options.server, ...more }))
-  const worker = (more?: WorkerOptions, moreEnv?: Record<string, string>) =>
-    started(startWorker(configured(moreEnv), silentLog(), { namespace, drainMs: 2000, ...more }))
+    started(startServer(configured(moreEnv), silentLog(), { namespace, probeBytes, ...options.server, ...more }))
+  const workers: Running[] = []
+  const worker = async (more?: WorkerOptions, moreEnv?: Record<string, string>) => {
+    const it = await started(
+      startWorker(configured(moreEnv), silentLog(), { namespace, probeBytes, drainMs: 2000, ...more }),
+    )
+    workers.push(it)
+    return it
+  }
 
   const first = await server()
   if (options.worker) await worker(options.worker === true ? {} : options.worker)
@@ -83,6 +94,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     namespace,
     server,
     worker,
+    async endWorkers() {
+      const left = workers.splice(0).filter((it) => running.includes(it))
+      await Promise.all(left.map((it) => it.stop()))
+      await db.pool.query('DELETE FROM backends')
+    },
     stopServer: () => first.stop(),
     async close() {
       await Promise.all([...running].reverse().map((it) => it.stop()))

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import type { Fault } from '../stand-ins/a1111/faults.js'
 import { givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
@@ -12,15 +12,16 @@ let service: Service
 let broken: A1111StandIn
 let good: A1111StandIn
 
-beforeEach(async () => {
-  const models = [MODEL.filename]
-  ;[service, broken, good] = await Promise.all([
-    startService(),
-    startA1111StandIn({ models }),
-    startA1111StandIn({ models }),
-  ])
+beforeAll(async () => {
+  service = await startService()
 })
-afterEach(() => Promise.all([broken?.close(), good?.close(), service?.close()]))
+afterAll(() => service?.close())
+beforeEach(async () => {
+  await service.db.pool.query('DELETE FROM backends; DELETE FROM put_back_attempts')
+  const models = [MODEL.filename]
+  ;[broken, good] = await Promise.all([startA1111StandIn({ models }), startA1111StandIn({ models })])
+})
+afterEach(() => Promise.all([broken?.close(), good?.close()]))
 
 const HTML = '<html><title>Welcome to nginx!</title></html>'
 

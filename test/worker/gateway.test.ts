@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
 import { endOf } from '../support/client.js'
@@ -10,10 +10,11 @@ import { until } from '../support/until.js'
 import { QUICK } from '../support/worker-times.js'
 
 let service: Service
-beforeEach(async () => {
+beforeAll(async () => {
   service = await startService({ env: { RATE_LIMIT_MAX: '100000' } })
 })
-afterEach(() => service?.close())
+afterEach(() => service?.endWorkers())
+afterAll(() => service?.close())
 
 const LONG = 42
 const NEVER = new Promise<never>(() => undefined)
@@ -108,13 +109,14 @@ describe('a firewall before the GPU server that refuses one drawing', () => {
     const gpu = await startA1111StandIn({ models: [MODEL.filename] })
     onTestFinished(() => gpu.close())
     gpu.set({ fault: { status }, sampler: 'Heun' })
+    const mend = () => gpu.set({ fault: 'none' })
     const refused = await givenQueued({ sampler: 'heun' })
     const others = [await givenQueued(), await givenQueued()]
     await service.worker({ times: QUICK }, { INFERENCE_URL: gpu.inferenceUrl })
     const serve = async ({ user, id }: (typeof others)[number]) =>
       expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
     for (const other of others) await serve(other)
-    return { refused, serve }
+    return { refused, serve, mend }
   }
 
   it.each([302, 401, 403, 404, 405, 501, 502, 503])(
@@ -139,10 +141,12 @@ describe('a firewall before the GPU server that refuses one drawing', () => {
   })
 
   it.each([429, 529])('keeps nobody else waiting, and does not count what says that it is busy: %i', async (status) => {
-    const { refused, serve } = await givenRefused(status)
+    const { refused, serve, mend } = await givenRefused(status)
     const { attempt } = await rowOf(service.db, refused)
     await until(async () => (await rowOf(service.db, refused)).attempt > attempt, 'another attempt')
     await serve(await givenQueued())
     expect(await rowOf(service.db, refused)).toMatchObject({ tries: 0 })
+    mend()
+    await serve(refused)
   })
 })

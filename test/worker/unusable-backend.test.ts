@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { backendRegistry } from '../../src/db/generations/backends.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
@@ -13,11 +13,15 @@ import { aPass } from './reconciler.js'
 let service: Service
 let gpu: A1111StandIn
 
+beforeAll(async () => {
+  service = await startService()
+})
+afterAll(() => service?.close())
 beforeEach(async () => {
-  ;[service, gpu] = await Promise.all([startService(), startA1111StandIn({ models: [MODEL.filename] })])
+  gpu = await startA1111StandIn({ models: [MODEL.filename] })
 })
 afterEach(async () => {
-  await service?.close()
+  await service?.endWorkers()
   await gpu?.close()
 })
 
@@ -72,6 +76,8 @@ it('a generation waits for a server that is down, or that has worked before it b
   const second = await givenWaiting(false)
   await aPass(service.db)
   expect(await rowOf(service.db, second)).toMatchObject({ status: 'queued' })
+  gpu.set({ fault: 'none' })
+  expect(await endOf(service, second.user, second.id)).toMatchObject({ status: 'succeeded' })
 })
 
 it('a server draws although one of its models has a name that Postgres cannot keep', async () => {
