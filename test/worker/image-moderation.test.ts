@@ -4,6 +4,7 @@ import sharp from 'sharp'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { audit } from '../../src/db/audit/audit.js'
 import { imageStore } from '../../src/images/open-image-store.js'
+import type { WorkerOptions } from '../../src/process/start-worker.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { drawImage } from '../stand-ins/a1111/images.js'
 import { startModerationStandIn } from '../stand-ins/moderation/moderation-stand-in.js'
@@ -21,8 +22,11 @@ const endpoint = await startModerationStandIn({ auth: ':image-key' })
 afterAll(() => endpoint.close())
 beforeEach(() => endpoint.set({ fault: 'none', flags: [], from: 1, withoutFlagged: false }))
 
-const withCheck = (env: Record<string, string> = {}): ServiceOptions => ({
-  worker: true,
+/** Its worker asks once about each image. */
+const ASKS_ONCE = { times: { checkImageForMs: 0 } }
+
+const withCheck = (env: Record<string, string> = {}, worker: WorkerOptions = ASKS_ONCE): ServiceOptions => ({
+  worker,
   inFiles: true,
   env: {
     INFERENCE_URL: 'preview:',
@@ -183,7 +187,7 @@ describe('with IMAGE_MODERATION_URL', () => {
 
   it('says in /ready that the endpoint does not answer', async () => {
     const port = await freePort()
-    await context.service.worker({}, { METRICS_PORT: String(port) })
+    await context.service.worker(ASKS_ONCE, { METRICS_PORT: String(port) })
     const ready = async () => (await fetch(`http://127.0.0.1:${port}/ready`)).json()
     const refused = async () => {
       endpoint.set({ fault: { status: 401 } })
@@ -192,22 +196,14 @@ describe('with IMAGE_MODERATION_URL', () => {
     }
     await until(refused, 'the sentence in /ready')
   })
-
-  it('publishes when the endpoint answers again meanwhile', async () => {
-    endpoint.set({ fault: { status: 503 } })
-    const before = endpoint.journal.length
-    const drawn = draw({})
-    await until(() => endpoint.journal.length > before, 'the first question')
-    endpoint.set({ fault: 'none' })
-    expect((await drawn).end.status).toBe('succeeded')
-  })
 })
 
 describe('while an image is drawn and looked at', () => {
   let gpu: A1111StandIn
   const context = useService(async () => {
     gpu = await startA1111StandIn()
-    return withCheck({ INFERENCE_URL: gpu.inferenceUrl, MODERATION_TIMEOUT_SECONDS: '60' })
+    const worker = { times: { checkImageForMs: 600_000 } }
+    return withCheck({ INFERENCE_URL: gpu.inferenceUrl, MODERATION_TIMEOUT_SECONDS: '60' }, worker)
   })
   afterAll(() => gpu.close())
 
@@ -248,6 +244,15 @@ describe('while an image is drawn and looked at', () => {
       ['charge', -1],
       ['refund', 1],
     ])
+  })
+
+  it('publishes when the endpoint answers again meanwhile', async () => {
+    endpoint.set({ fault: { status: 503 } })
+    const asked = endpoint.journal.length
+    const { user, id } = await submit()
+    await until(() => endpoint.journal.length > asked, 'the first question')
+    endpoint.set({ fault: 'none' })
+    expect(await endOf(context.service, user, id)).toMatchObject({ status: 'succeeded' })
   })
 })
 

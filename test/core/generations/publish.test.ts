@@ -28,6 +28,7 @@ it('a GPU serverâ€™s version is stored without the characters that Postgres canâ
   const inferred = [{ bytes: Buffer.from('png'), seed: 1, madeWith }]
   const images = await publish({ finishImage: asDrawn, images: noImages }, generation, inferred, {
     stillOurs: async () => true,
+    checkImageForMs: 0,
     storeForMs: 0,
   })
   expect(await runStore(db, { refundFailed: true }).succeed(generation, images)).toBe(true)
@@ -49,7 +50,11 @@ it('an attempt that was taken over while its machine was suspended leaves the de
     return {
       slug: generation.slugs[0] as string,
       store: () =>
-        publish({ finishImage: asDrawn, images }, generation, inferred, { stillOurs: lease.stillOurs, storeForMs: 0 }),
+        publish({ finishImage: asDrawn, images }, generation, inferred, {
+          stillOurs: lease.stillOurs,
+          checkImageForMs: 0,
+          storeForMs: 0,
+        }),
     }
   }
   // Neither of its clocks, nor any of its timers, goes on until it is resumed.
@@ -77,7 +82,7 @@ it('a batch of which the store refuses one image fails only when the others are 
     return true
   }
   const inferred = [1, 2].map((seed) => ({ bytes: Buffer.from('png'), seed, madeWith: MADE_WITH }))
-  const how = { stillOurs: async () => true, storeForMs: 0 }
+  const how = { stillOurs: async () => true, checkImageForMs: 0, storeForMs: 0 }
   const published = publish({ finishImage: asDrawn, images: { ...noImages, put } }, generation, inferred, how)
   const failed = published.catch((error) => {
     events.push('failed')

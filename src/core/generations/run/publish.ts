@@ -58,14 +58,13 @@ export interface Publishing {
   readonly stillOurs: () => Promise<boolean>
   /** Aborts when the attempt must stop. */
   readonly signal?: AbortSignal | undefined
+  /** For how long moderation is asked again about an image while it gives no answer. */
+  readonly checkImageForMs: number
   /** For how long an image that the store refuses is put again. */
   readonly storeForMs: number
   /** Told of each refusal. */
   readonly onRefusal?: (fault: StoreFault) => void
 }
-
-/** For how long an endpoint that gives no answer is asked again. */
-const CHECK_FOR_MS = 5000
 
 /**
  * Checks, marks and stores the images; each is durable and readable before the generation may succeed. If one fails,
@@ -85,7 +84,7 @@ export async function publish(
   })
   // All of them before any is stored.
   const finished = await Promise.all(finishing)
-  if (ports.checkImage) await requireAllowed(ports.checkImage, generation, finished, how.signal)
+  if (ports.checkImage) await requireAllowed(ports.checkImage, generation, finished, how)
   const publishing = finished.map((image, i) =>
     publishOne(ports, generation, image, inferred[i] as InferredImage, i, how),
   )
@@ -97,11 +96,11 @@ async function requireAllowed(
   check: CheckImage,
   generation: ClaimedGeneration,
   finished: readonly FinishedImage[],
-  signal: AbortSignal | undefined,
+  { checkImageForMs, signal }: Publishing,
 ): Promise<void> {
   // One at a time: as text each takes a third more memory.
   for (const { png } of finished) {
-    const flags = await retryFor(() => check(png, generation, signal), CHECK_FOR_MS, signal).catch((cause) => {
+    const flags = await retryFor(() => check(png, generation, signal), checkImageForMs, signal).catch((cause) => {
       throw new ImageUnchecked('an image could not be checked', { cause })
     })
     if (flags.length > 0) throw new ImageRefused(flags)

@@ -105,6 +105,7 @@ export async function runGeneration(
     const images = await publish(ports, generation, inferred, {
       stillOurs: lease.stillOurs,
       signal: stop,
+      checkImageForMs: times.checkImageForMs,
       storeForMs: times.storeForMs,
       onRefusal: experience.notStored,
     })

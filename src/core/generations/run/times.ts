@@ -11,6 +11,8 @@ export const RUN_TIMES = {
   retryMs: 500,
   /** How long a generation waits whose connection broke, so that another one goes first. */
   droppedMs: 2000,
+  /** For how long moderation is asked again about an image while it gives no answer. */
+  checkImageForMs: 5000,
   /** For how long drawn images are kept in memory and put again while the store refuses them. */
   storeForMs: 120_000,
   /** How often the lease of an attempt is renewed: three times within it. */
