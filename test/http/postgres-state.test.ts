@@ -1,22 +1,32 @@
 /** A Postgres that answers, and yet refuses statements for the state that it is in. */
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { call, expectCreateError, expectPersonalError, PROMPT } from '../support/client.js'
 import { creditsOf, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 
 const context = useService()
 
-/** Every submit is refused with this SQLSTATE until the test has ended. */
+// One trigger for all: each that comes or goes voids the plans of every connection.
+beforeAll(() =>
+  context.service.db.pool.query(`
+    CREATE TABLE refused_with (state text);
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE given text := (SELECT state FROM refused_with);
+    BEGIN
+      IF given IS NOT NULL THEN RAISE EXCEPTION 'refused' USING ERRCODE = given; END IF;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON generations EXECUTE FUNCTION refuse()`),
+)
+
+/** Every submit is refused with this SQLSTATE until the work has ended. */
 async function refusing<T>(state: string, work: () => Promise<T>): Promise<T> {
   const { pool } = context.service.db
-  await pool.query(`
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${state}'; END $$;
-    CREATE TRIGGER refuse BEFORE INSERT ON generations EXECUTE FUNCTION refuse()`)
+  await pool.query('INSERT INTO refused_with VALUES ($1)', [state])
   try {
     return await work()
   } finally {
-    await pool.query('DROP TRIGGER refuse ON generations; DROP FUNCTION refuse()')
+    await pool.query('DELETE FROM refused_with')
   }
 }
 
