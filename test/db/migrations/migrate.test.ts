@@ -155,8 +155,7 @@ describe('migrating', () => {
 
 describe('a database that cannot keep every character', () => {
   it('is refused by the migration and by a process, in a sentence that says how to create another', async () => {
-    const { url, drop } = await createEmptyDatabase('LATIN1')
-    onTestFinished(drop)
+    const { url } = await createEmptyDatabase('LATIN1')
     const refusal = /^The database has the encoding LATIN1, which lacks most characters: create it anew /
     await expect(migrateDatabase(url)).rejects.toThrow(refusal)
     const db = patientDatabase(url, 1)
