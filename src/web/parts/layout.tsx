@@ -56,7 +56,7 @@ export const Layout = ({
           that was paused does not always go on when it is seen again. */}
       {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}' />}
       <title>{`${title} · Easel`}</title>
-      <link rel="icon" type="image/svg+xml" href={ASSETS.icon.url} />
+      <link rel="icon" type="image/svg+xml" href={assetUrl('easel.svg')} />
       <link rel="stylesheet" href={ASSETS.style.url} />
       {style && <link rel="stylesheet" href={assetUrl(style)} />}
       {live && <script src={ASSETS.htmx.url} defer />}

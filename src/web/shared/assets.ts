@@ -39,17 +39,23 @@ export const ASSETS = {
   style: asset('easel.css', CSS, squeezed(own('base.css', 'site.css'))),
   // One file: htmx begins a turn of the event loop after its own, and an extension that comes later connects no stream.
   htmx: asset('htmx.js', SCRIPT, ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')),
-  icon: asset('easel.svg', 'image/svg+xml', own('easel.svg')),
 }
 
-/** By the file's name: easel.js, which every page has, and the styles and scripts of single pages. */
+const asIs = (text: string) => text
+const KINDS: Readonly<Record<string, readonly [type: string, shorten: (text: string) => string]>> = {
+  css: [CSS, squeezed],
+  js: [SCRIPT, uncommented],
+  svg: ['image/svg+xml', asIs],
+}
+
+/** By the file's name: easel.js and easel.svg, which every page has, and the styles, scripts and drawings of single pages. */
 const files = new Map(
   readdirSync(DIRECTORY)
-    .filter((file) => /\.(css|js)$/.test(file) && file !== 'base.css' && file !== 'site.css')
-    .map((file) => [
-      file,
-      file.endsWith('.css') ? asset(file, CSS, squeezed(own(file))) : asset(file, SCRIPT, uncommented(own(file))),
-    ]),
+    .filter((file) => file !== 'base.css' && file !== 'site.css')
+    .flatMap((file) => {
+      const [type, shorten] = KINDS[file.slice(file.lastIndexOf('.') + 1)] ?? []
+      return type && shorten ? [[file, asset(file, type, shorten(own(file)))] as const] : []
+    }),
 )
 
 /** @throws Error if there is no such file in assets/ */
@@ -59,11 +65,11 @@ export function assetUrl(file: string): string {
   return found.url
 }
 
-/** What pages load: the style, the scripts and the icon. */
+/** What pages load: styles, scripts, the icon and drawings. */
 export function assetRoutes(app: App): void {
   const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
   for (const { url, type, body } of [...Object.values(ASSETS), ...files.values()])
     app.get(url, async (_request, reply) => reply.headers(headers).type(type).send(body))
   // Browsers and other programs ask for it unasked.
-  app.get('/favicon.ico', async (_request, reply) => reply.redirect(ASSETS.icon.url, 302))
+  app.get('/favicon.ico', async (_request, reply) => reply.redirect(assetUrl('easel.svg'), 302))
 }

@@ -1,7 +1,14 @@
 import { Layout } from '../../parts/layout.js'
-import { Pictures } from './pictures.js'
+import { assetUrl } from '../../shared/assets.js'
 
 const DESCRIPTION = 'Easel generates images from text prompts, in the browser or over HTTP.'
+
+/** Three small paintings of our own, as what prompts may become. */
+const DRAWINGS = [
+  ['lighthouse.svg', 'a lighthouse at dusk'],
+  ['castle.svg', 'a castle in the snow'],
+  ['balloons.svg', 'balloons at dawn'],
+] as const
 
 /** What this is, and the first request to make. */
 export const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId: number }) => (
@@ -32,7 +39,14 @@ export const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVe
           </a>
         </p>
       </div>
-      <Pictures />
+      <div class="pictures">
+        {DRAWINGS.map(([file, prompt]) => (
+          <figure>
+            <img src={assetUrl(file)} width="240" height="330" alt={`A drawing of ${prompt}`} />
+            <figcaption>{prompt}</figcaption>
+          </figure>
+        ))}
+      </div>
     </section>
     <section class="card program">
       <div>
