@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { App } from '../../http/shared/fastify-app.js'
 
-/** Beside this file; a bundle of the server lies elsewhere. */
+/** Beside this file; a bundle of the server lies elsewhere. The build minifies what it copies: here nothing is shortened. */
 const DIRECTORY = ['../assets/', './web/assets/', '../web/assets/']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path)) as string
@@ -13,16 +13,6 @@ const { resolve } = createRequire(import.meta.url)
 
 const own = (...files: readonly string[]) => files.map((file) => readFileSync(join(DIRECTORY, file), 'utf8')).join('\n')
 const ofPackages = (...files: readonly string[]) => files.map((file) => readFileSync(resolve(file), 'utf8')).join('\n')
-
-/** Half of a style sheet is indentation and line breaks. */
-const squeezed = (css: string) =>
-  css
-    .replace(/\/\*.*?\*\//gs, '')
-    .replace(/\s+/g, ' ')
-    .replace(/ ?([{};,]) ?|(:) /g, '$1$2')
-
-/** Without the lines that are a comment; no template of ours has a line that looks like one. */
-const uncommented = (script: string) => script.replace(/^ *\/\/.*\n/gm, '')
 
 const asset = (name: string, type: string, text: string) => {
   const body = Buffer.from(text)
@@ -36,25 +26,20 @@ const SCRIPT = 'text/javascript; charset=utf-8'
 
 export const ASSETS = {
   // Every page has it; base.css comes first, because it names the cascade layers.
-  style: asset('easel.css', CSS, squeezed(own('base.css', 'site.css'))),
+  style: asset('easel.css', CSS, own('base.css', 'site.css')),
   // One file: htmx begins a turn of the event loop after its own, and an extension that comes later connects no stream.
   htmx: asset('htmx.js', SCRIPT, ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')),
 }
 
-const asIs = (text: string) => text
-const KINDS: Readonly<Record<string, readonly [type: string, shorten: (text: string) => string]>> = {
-  css: [CSS, squeezed],
-  js: [SCRIPT, uncommented],
-  svg: ['image/svg+xml', asIs],
-}
+const TYPES: Readonly<Record<string, string>> = { css: CSS, js: SCRIPT, svg: 'image/svg+xml' }
 
 /** By the file's name: easel.js and easel.svg, which every page has, and the styles, scripts and drawings of single pages. */
 const files = new Map(
   readdirSync(DIRECTORY)
     .filter((file) => file !== 'base.css' && file !== 'site.css')
     .flatMap((file) => {
-      const [type, shorten] = KINDS[file.slice(file.lastIndexOf('.') + 1)] ?? []
-      return type && shorten ? [[file, asset(file, type, shorten(own(file)))] as const] : []
+      const type = TYPES[file.slice(file.lastIndexOf('.') + 1)]
+      return type ? [[file, asset(file, type, own(file))] as const] : []
     }),
 )
 
