@@ -184,7 +184,10 @@ describe('a check that fails', () => {
     outside.isServing = true
     await passes(500)
     expect(health.isUp()).toBe(false)
-    expect(log).toEqual(['backend is up', 'backend is down'])
+    outside.answer = async () => CAPABILITIES
+    await passes(1000)
+    expect(health.isUp()).toBe(true)
+    expect(log).toEqual(['backend is up', 'backend is down', 'backend is up'])
   })
 
   it('pauses the backend if it is the store that fails, until that is mended', async () => {
