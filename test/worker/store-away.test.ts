@@ -27,7 +27,7 @@ describe('an image directory that is away when everything starts', () => {
     const body = { ...PROMPT, width: 256, height: 256, steps: 1 }
     const submitted = await call(service.url, 'POST', '/api/v1/generate', { key: user.key, body })
     expect(submitted.status).toBe(201)
-    expect((await call(service.url, 'GET', `/cdn/${'a'.repeat(22)}.png`)).status).toBe(503)
+    expect((await call(service.url, 'GET', `/cdn/${'a'.repeat(22)}.png`)).status).toBe(404) // Postgres knows no such image
 
     // Its worker asks the store again and again, and draws nothing meanwhile.
     const backend = async () => (await service.db.pool.query('SELECT up, seen_at FROM backends')).rows[0]
