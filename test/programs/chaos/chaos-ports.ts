@@ -132,7 +132,7 @@ export function chaosPorts(env: Variables): PortWrappers {
       lock: { ...ports.lock, release: after('run.after_release', ports.lock.release) },
     }),
 
-    // Not right after the claim: here the lease is renewed during a pause, and nothing has been written since the claim.
+    // Not right after the claim: here the lease is renewed during a pause, and the GPU server has got nothing yet.
     backend: (backend) => ({
       ...backend,
       generate: before('run.after_claim', after('run.after_infer', backend.generate)),
