@@ -88,3 +88,27 @@ export const totalsOf = ({ queue }: Overview): Totals => ({
   waiting: queue.reduce((sum, { count }) => sum + count, 0),
   oldestAt: queue.map(({ oldestAt }) => oldestAt).sort((a, b) => a.getTime() - b.getTime())[0],
 })
+
+/** What an audit of the running service found. */
+export interface AuditResult {
+  readonly finishedAt: Date
+  readonly tookMs: number
+  readonly checks: readonly { readonly name: string; readonly violations: number }[]
+}
+
+export interface AuditResults {
+  /** Undefined until one has ended. */
+  last(): Promise<AuditResult | undefined>
+}
+
+/** What is measured of the whole service. */
+export interface ServiceState {
+  /** What waits, by model file; what stands far behind in a long queue is left out. */
+  readonly queue: readonly { readonly model: string; readonly count: number; readonly oldestSeconds: number }[]
+  readonly running: number
+  readonly backends: readonly { readonly name: string; readonly up: boolean }[]
+  readonly webhooks: { readonly count: number; readonly oldestSeconds: number }
+  /** When a reconciler was last at work. */
+  readonly reconciledAt: Date | undefined
+  readonly audit: Omit<AuditResult, 'tookMs'> | undefined
+}

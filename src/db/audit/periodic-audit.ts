@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Log } from '../../core/log.js'
-import type { AuditResult, AuditResults } from '../../core/operator/audit-result.js'
+import type { AuditResult, AuditResults } from '../../core/operator/overview.js'
 import { timeLimit, whenAborted } from '../../lib/abort-signals.js'
 import { lastAudit as a, leases as l } from '../schema/process.js'
 import { insertInto, named, param, pick, type Queryable, statement } from '../statement.js'

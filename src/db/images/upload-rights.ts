@@ -1,5 +1,5 @@
 import { and, arrayContains, eq, notExists } from 'drizzle-orm'
-import type { UploadRights } from '../../core/images/upload-rights.js'
+import type { UploadRights } from '../../core/images/ports.js'
 import type { Database } from '../client.js'
 import { generations as g, images as i } from '../schema/generations.js'
 

@@ -1,6 +1,6 @@
 /** What is measured of the whole service, in few and short reads. */
 import { sql } from 'drizzle-orm'
-import type { ServiceState } from '../../core/operator/service-state.js'
+import type { ServiceState } from '../../core/operator/overview.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
 import { RECONCILED_AT } from '../generations/leader-lease.js'

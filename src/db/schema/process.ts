@@ -13,7 +13,7 @@ import {
   text,
   uuid,
 } from 'drizzle-orm/pg-core'
-import type { AuditResult } from '../../core/operator/audit-result.js'
+import type { AuditResult } from '../../core/operator/overview.js'
 import { bytea, int8, time } from './generations.js'
 
 export const queueTurn = pgTable(

@@ -1,10 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.js'
-import type { ImageStore } from '../../core/images/ports.js'
+import type { ImageStore, UploadRights } from '../../core/images/ports.js'
 import { IMAGE_FILE, PROBE_FILE } from '../../core/images/ports.js'
 import type { PublishedImages } from '../../core/images/published-image.js'
-import type { UploadRights } from '../../core/images/upload-rights.js'
 import type { App } from '../shared/fastify-app.js'
 import { validText } from '../shared/fields.js'
 

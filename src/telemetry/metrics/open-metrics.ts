@@ -1,6 +1,6 @@
 /** Metrics by prom-client. Only entry.ts loads this folder, and only where METRICS_PORT is set. */
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import type { ServiceState } from '../../core/operator/service-state.js'
+import type { ServiceState } from '../../core/operator/overview.js'
 import { snapshot } from '../../lib/snapshot.js'
 import { endMetrics } from './end-metrics.js'
 import { httpMetrics } from './http-metrics.js'

@@ -1,5 +1,5 @@
 import type { Gauge } from 'prom-client'
-import type { ServiceState } from '../../core/operator/service-state.js'
+import type { ServiceState } from '../../core/operator/overview.js'
 import type { Meters } from './meters.js'
 
 /** Gauges of what Postgres knows of the whole service: every server shows the same. */

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { render } from 'preact-render-to-string'
 import type { SignedIn } from '../../core/accounts/session.js'
 import { ASSETS, assetUrl } from '../shared/assets.js'
-import { number } from './numbers.js'
+import { number } from './text.js'
 
 interface LayoutProps {
   /** Of the tab; the page's own heading is part of its content. */

@@ -1,8 +1,7 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { OverseenGeneration } from '../../../core/operator/overview.js'
-import { Fact } from '../../parts/fact.js'
-import { Moment } from '../../parts/moment.js'
-import { counted } from '../../parts/numbers.js'
+import { Fact } from '../../parts/lists.js'
+import { counted, Moment } from '../../parts/text.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
 import { LANE_NAMES } from '../parts/operator-parts.js'
 

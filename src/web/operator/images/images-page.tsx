@@ -1,10 +1,8 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { RemovedImageEntry } from '../../../core/operator/removed-images.js'
-import { address } from '../../parts/address.js'
-import { Moment } from '../../parts/moment.js'
+import { Pager } from '../../parts/lists.js'
 import { Notices } from '../../parts/notices.js'
-import { number } from '../../parts/numbers.js'
-import { Pager } from '../../parts/pager.js'
+import { address, Moment, number } from '../../parts/text.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
 

@@ -2,7 +2,7 @@ import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_PRICE } from '../../../core/operator/catalog.js'
 import type { BackendState } from '../../../core/operator/overview.js'
-import { number } from '../../parts/numbers.js'
+import { number } from '../../parts/text.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
 

@@ -1,10 +1,9 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { LoggedRefusal } from '../../../core/operator/refused-prompts.js'
 import type { Page } from '../../../lib/page.js'
-import { address } from '../../parts/address.js'
-import { Moment } from '../../parts/moment.js'
+import { Pager } from '../../parts/lists.js'
 import { Notices } from '../../parts/notices.js'
-import { Pager } from '../../parts/pager.js'
+import { address, Moment } from '../../parts/text.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 
 interface ModerationPageProps {

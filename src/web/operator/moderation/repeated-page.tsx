@@ -1,8 +1,6 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { RepeatedRefusals } from '../../../core/operator/refused-prompts.js'
-import { address } from '../../parts/address.js'
-import { Moment } from '../../parts/moment.js'
-import { number } from '../../parts/numbers.js'
+import { address, Moment, number } from '../../parts/text.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
 

@@ -1,5 +1,5 @@
 import type { BackendState, Overview } from '../../../core/operator/overview.js'
-import { Moment } from '../../parts/moment.js'
+import { Moment } from '../../parts/text.js'
 import { isPaused, PauseLink, spanOf, Table } from '../parts/operator-parts.js'
 
 export const BackendsTable = ({ overview }: { overview: Overview }) => (

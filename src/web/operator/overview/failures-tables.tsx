@@ -1,5 +1,5 @@
 import type { Overview } from '../../../core/operator/overview.js'
-import { number } from '../../parts/numbers.js'
+import { number } from '../../parts/text.js'
 import { GenerationLink, spanOf, Table } from '../parts/operator-parts.js'
 
 /** Of the last 24 hours: how often for which reason, and the newest ones. */

@@ -1,6 +1,5 @@
-import type { AuditResult } from '../../../core/operator/audit-result.js'
-import { Moment } from '../../parts/moment.js'
-import { number } from '../../parts/numbers.js'
+import type { AuditResult } from '../../../core/operator/overview.js'
+import { Moment, number } from '../../parts/text.js'
 
 /** What the last audit of the running service found. */
 export const LastAudit = ({ audit }: { audit: AuditResult | undefined }) => (

@@ -1,7 +1,6 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import type { AuditResult } from '../../../core/operator/audit-result.js'
-import type { Overview } from '../../../core/operator/overview.js'
+import type { AuditResult, Overview } from '../../../core/operator/overview.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
 import { isPaused } from '../parts/operator-parts.js'
 import { LastAudit } from './last-audit.js'

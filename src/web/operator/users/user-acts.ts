@@ -5,7 +5,7 @@ import { cancelGeneration, clearLeftovers } from '../../../core/generations/canc
 import { CANCELED } from '../../../core/generations/failure-reason.js'
 import { type AdministeredAccount, endOfDay, inOneYear, LARGE_GRANT } from '../../../core/operator/administration.js'
 import { cancelAll, endAccount } from '../../../core/operator/end-account.js'
-import { counted, number } from '../../parts/numbers.js'
+import { counted, number } from '../../parts/text.js'
 import type { OperatorStores, WebsitePorts } from '../../shared/ports.js'
 import { line, readForm, reason } from '../parts/operator-forms.js'
 

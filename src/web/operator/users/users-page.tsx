@@ -1,10 +1,8 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ListedAccount } from '../../../core/operator/administration.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
-import { address } from '../../parts/address.js'
-import { Moment } from '../../parts/moment.js'
-import { number } from '../../parts/numbers.js'
-import { Pager } from '../../parts/pager.js'
+import { Pager } from '../../parts/lists.js'
+import { address, Moment, number } from '../../parts/text.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { StatusBadge, Table } from '../parts/operator-parts.js'
 

@@ -3,9 +3,8 @@ import type { DaySpending, SpendingEntry } from '../../../core/accounts/spending
 import { NewPasswordField } from '../../parts/account-fields.js'
 import { browserName } from '../../parts/browser-name.js'
 import { Layout } from '../../parts/layout.js'
-import { Moment } from '../../parts/moment.js'
 import { Notices } from '../../parts/notices.js'
-import { number } from '../../parts/numbers.js'
+import { Moment, number } from '../../parts/text.js'
 import { CreditHistory } from './credit-history.js'
 import { SpendingChart } from './spending-chart.js'
 

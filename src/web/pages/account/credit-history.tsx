@@ -1,8 +1,6 @@
 import { PROMPT_BEGINNING, type SpendingEntry } from '../../../core/accounts/spending.js'
-import { Cell } from '../../parts/labelled-cell.js'
-import { Moment } from '../../parts/moment.js'
-import { number } from '../../parts/numbers.js'
-import { Pager } from '../../parts/pager.js'
+import { Cell, Pager } from '../../parts/lists.js'
+import { Moment, number } from '../../parts/text.js'
 
 interface CreditHistoryProps {
   readonly entries: readonly SpendingEntry[]

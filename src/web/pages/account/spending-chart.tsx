@@ -1,5 +1,5 @@
 import type { DaySpending } from '../../../core/accounts/spending.js'
-import { counted, number } from '../../parts/numbers.js'
+import { counted, number } from '../../parts/text.js'
 
 const BAR = { width: 18, gap: 6, height: 120 }
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })

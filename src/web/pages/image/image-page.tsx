@@ -1,8 +1,8 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { Neighbours, OwnImage } from '../../../core/generations/history.js'
 import type { PublishedImage } from '../../../core/images/published-image.js'
-import { Fact } from '../../parts/fact.js'
 import { Layout } from '../../parts/layout.js'
+import { Fact } from '../../parts/lists.js'
 import { NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
 
 const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })

@@ -1,6 +1,6 @@
 import type { Neighbours, OwnImage } from '../../../core/generations/history.js'
 import { INFOTEXT_SAMPLERS } from '../../../core/generations/sampler.js'
-import { Fact } from '../../parts/fact.js'
+import { Fact } from '../../parts/lists.js'
 import { ShortcutHelp } from '../../parts/shortcut-help.js'
 
 /** From here on a prompt is set as text rather than as a heading. */

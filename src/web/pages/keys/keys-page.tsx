@@ -1,11 +1,10 @@
 import { KEY_NAME_LENGTH, MAX_KEYS, type OwnKey } from '../../../core/accounts/own-keys.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { Cell } from '../../parts/labelled-cell.js'
+import { SecretField } from '../../parts/account-fields.js'
 import { Layout } from '../../parts/layout.js'
-import { Moment } from '../../parts/moment.js'
+import { Cell } from '../../parts/lists.js'
 import { Notices } from '../../parts/notices.js'
-import { counted } from '../../parts/numbers.js'
-import { SecretField } from '../../parts/secret-field.js'
+import { counted, Moment } from '../../parts/text.js'
 
 export interface KeysView {
   readonly signedIn: SignedIn

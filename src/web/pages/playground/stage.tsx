@@ -4,7 +4,7 @@ import type { Polled } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
 import { Credits } from '../../parts/layout.js'
-import { counted } from '../../parts/numbers.js'
+import { counted } from '../../parts/text.js'
 
 /** Where an element of the page goes that is not the one that was asked for. */
 export const Partial = ({ of: target, morph, children }: PartialProps) =>

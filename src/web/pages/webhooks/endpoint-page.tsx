@@ -5,11 +5,9 @@ import {
   OLD_SECRET_HOURS,
   type WebhookEndpoint,
 } from '../../../core/webhooks/webhook.js'
-import { Fact } from '../../parts/fact.js'
-import { Cell } from '../../parts/labelled-cell.js'
 import { Layout } from '../../parts/layout.js'
-import { Moment } from '../../parts/moment.js'
-import { Pager } from '../../parts/pager.js'
+import { Cell, Fact, Pager } from '../../parts/lists.js'
+import { Moment } from '../../parts/text.js'
 import { EndpointStatus, NewSecret } from './webhooks-page.js'
 
 interface EndpointView extends DeliveriesView {

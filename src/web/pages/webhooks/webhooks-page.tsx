@@ -1,10 +1,10 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import { MAX_ENDPOINTS, WEBHOOK_EVENTS, type WebhookEndpoint } from '../../../core/webhooks/webhook.js'
-import { Cell } from '../../parts/labelled-cell.js'
+import { SecretField } from '../../parts/account-fields.js'
 import { Layout } from '../../parts/layout.js'
-import { Moment } from '../../parts/moment.js'
+import { Cell } from '../../parts/lists.js'
 import { Notices } from '../../parts/notices.js'
-import { SecretField } from '../../parts/secret-field.js'
+import { Moment } from '../../parts/text.js'
 
 export interface WebhooksView {
   readonly signedIn: SignedIn

@@ -1,10 +1,27 @@
+import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { OperatorAction } from '../../../core/operator/operator-actions.js'
+import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
-import { Moment } from '../../parts/moment.js'
-import { Pager } from '../../parts/pager.js'
+import { sendPage } from '../../parts/layout.js'
+import { Pager } from '../../parts/lists.js'
+import { Moment } from '../../parts/text.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
+
+const LIMIT = 50
+const query = z.object({ before: z.coerce.number().int().min(1).optional().catch(undefined) })
+
+/** What operators have done. */
+export function logRoutes(app: App, { ports }: WebsiteOptions): void {
+  app.get('/operator/log', { schema: { querystring: query } }, async (request, reply) => {
+    const { before } = request.query
+    const page = await ports.operatorActions.list({ limit: LIMIT, after: before === undefined ? undefined : [before] })
+    return sendPage(reply, <LogPage page={page} isFirst={before === undefined} signedIn={sessionOf(request)} />)
+  })
+}
 
 interface LogPageProps {
   readonly page: Page<OperatorAction>

@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact'
+
 interface PagerProps {
   /** Undefined on the first page. */
   readonly first: string | undefined
@@ -21,3 +23,18 @@ export const Pager = ({ first, next }: PagerProps) =>
       )}
     </nav>
   ) : null
+
+/** A cell of a table that becomes a list of cards on a phone. */
+export const Cell = (props: { label: string; class?: string; children: ComponentChildren }) => (
+  <td data-label={props.label} class={props.class}>
+    <div>{props.children}</div>
+  </td>
+)
+
+/** A line of `dl.facts`. */
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)

@@ -1,7 +1,18 @@
 import type { UnsentMail } from '../../../core/accounts/account-mails.js'
 import { LINK_MINUTES, type SignedIn } from '../../../core/accounts/session.js'
-import { Moment } from '../../parts/moment.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { sendPage } from '../../parts/layout.js'
+import { Moment } from '../../parts/text.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
+
+/** What a service without a mail server would have sent. */
+export function mailsRoutes(app: App, { ports }: WebsiteOptions): void {
+  app.get('/operator/mails', async (request, reply) =>
+    sendPage(reply, <MailsPage mails={await ports.unsentMails.list()} signedIn={sessionOf(request)} />),
+  )
+}
 
 /** The mails that nobody sent, for the operator to pass on. */
 export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn: SignedIn }) => (
