@@ -11,10 +11,6 @@ export const LANGUAGES = [
   ['typescript', 'TypeScript', 'ts'],
 ] as const satisfies readonly (readonly [language: keyof Samples, name: string, fence: string])[]
 
-/** Each program runs as it is, without a build. */
-export const HOW_TO_RUN =
-  'Put your key into the environment variable `EASEL_KEY`, save the program and run it: `sh draw.sh`, `python3 draw.py` (after `pip install requests`), or `node draw.mjs` (Node 20 or newer; the TypeScript is JavaScript, too).'
-
 interface SampleRequest {
   readonly method: string
   readonly url: string

@@ -50,6 +50,9 @@ export function assetUrl(file: string): string {
   return found.url
 }
 
+/** The text of a file in assets/ that is not served as it is. */
+export const assetText = (file: string): string => own(file)
+
 /** What pages load: styles, scripts, the icon and drawings. */
 export function assetRoutes(app: App): void {
   const headers = { 'cache-control': 'public, max-age=31536000, immutable' }

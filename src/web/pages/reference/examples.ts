@@ -1,11 +1,9 @@
-import type { ApiDocument, Schema } from './api-document.js'
-import { resolved } from './fields.js'
+import { type AnySchema, resolved, type Schemas } from './fields.js'
 
-type Schemas = ApiDocument['components']['schemas']
 const WIDTH = 46
 
 /** What an answer looks like: the schema's examples, or one that is put together from those of its parts. */
-export function exampleOf(schema: Schema, schemas: Schemas): string | undefined {
+export function exampleOf(schema: AnySchema, schemas: Schemas): string | undefined {
   const { examples = [madeUp(schema, schemas)] } = resolved(schema, schemas)
   if (examples[0] === undefined) return undefined
   const texts = examples.map((example) => (typeof example === 'string' ? example.trim() : json(example)))
@@ -13,7 +11,7 @@ export function exampleOf(schema: Schema, schemas: Schemas): string | undefined 
 }
 
 /** Undefined where a part has no example. */
-function madeUp(schema: Schema, schemas: Schemas): unknown {
+function madeUp(schema: AnySchema, schemas: Schemas): unknown {
   const { type, items, properties = {}, examples, nullable } = resolved(schema, schemas)
   if (examples) return examples[0]
   if (nullable || (typeof type === 'object' && type.includes('null'))) return null

@@ -1,4 +1,13 @@
-import type { ApiDocument, ApiParameter, Schema } from './api-document.js'
+import type { OpenAPIV3_1 } from 'openapi-types'
+
+export type AnySchema = OpenAPIV3_1.ReferenceObject | OpenAPIV3_1.SchemaObject | Schema
+/** `nullable` once it is resolved. */
+export type Schema = OpenAPIV3_1.BaseSchemaObject & {
+  readonly type?: string | readonly string[]
+  readonly items?: AnySchema
+  readonly nullable?: boolean
+}
+export type Schemas = Readonly<Record<string, OpenAPIV3_1.SchemaObject>>
 
 /** One line of a table of parameters or fields. */
 export interface Field {
@@ -11,14 +20,13 @@ export interface Field {
   readonly description: string
 }
 
-type Schemas = ApiDocument['components']['schemas']
 /** More values than these are listed for requests alone, where one has to choose. */
 const FEW = 6
 
 /** What a reference stands for, and what `null` is an alternative to. */
-export function resolved(schema: Schema, schemas: Schemas): Schema & { readonly nullable?: boolean } {
-  if (schema.$ref) return resolved(schemas[nameOf(schema.$ref)] ?? {}, schemas)
-  const [only, ...others] = schema.anyOf?.filter(({ type }) => type !== 'null') ?? []
+export function resolved(schema: AnySchema, schemas: Schemas): Schema {
+  if ('$ref' in schema) return resolved(schemas[nameOf(schema.$ref)] ?? {}, schemas)
+  const [only, ...others] = schema.anyOf?.filter((it) => '$ref' in it || it.type !== 'null') ?? []
   if (!only || others.length > 0 || only === schema) return schema
   const { anyOf, ...own } = schema
   return { ...resolved(only, schemas), ...own, nullable: anyOf?.length !== 1 }
@@ -28,13 +36,13 @@ export function resolved(schema: Schema, schemas: Schemas): Schema & { readonly 
 export const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)
 
 /** The fields of a request's body. Null counts as left out there, so it goes without saying. */
-export const bodyFields = (schema: Schema, schemas: Schemas): Field[] => fieldsOf(schema, schemas, true)
+export const bodyFields = (schema: AnySchema, schemas: Schemas): Field[] => fieldsOf(schema, schemas, true)
 
 /** The fields of an answer, with those inside of others. */
-export const answerFields = (schema: Schema, schemas: Schemas): Field[] => fieldsOf(schema, schemas, false)
+export const answerFields = (schema: AnySchema, schemas: Schemas): Field[] => fieldsOf(schema, schemas, false)
 
-export function parameterField(parameter: ApiParameter, schemas: Schemas): Field {
-  const { name, in: place, required, description = '', schema } = parameter
+export function parameterField(parameter: OpenAPIV3_1.ParameterObject, schemas: Schemas): Field {
+  const { name, in: place, required, description = '', schema = {} } = parameter
   const shown = place === 'header' ? name.replace(/(^|-)\w/g, (letters) => letters.toUpperCase()) : name
   const found = resolved(schema, schemas)
   return {
@@ -46,7 +54,7 @@ export function parameterField(parameter: ApiParameter, schemas: Schemas): Field
   }
 }
 
-function fieldsOf(schema: Schema, schemas: Schemas, asked: boolean, prefix = ''): Field[] {
+function fieldsOf(schema: AnySchema, schemas: Schemas, asked: boolean, prefix = ''): Field[] {
   const whole = resolved(schema, schemas)
   if (whole.type === 'array' && whole.items) return fieldsOf(whole.items, schemas, asked, `${prefix.slice(0, -1)}[].`)
   const variants = whole.oneOf?.map((variant) => resolved(variant, schemas)) ?? [whole]
@@ -55,7 +63,7 @@ function fieldsOf(schema: Schema, schemas: Schemas, asked: boolean, prefix = '')
     const having = variants.filter(({ properties = {} }) => name in properties)
     const [first] = having.map(({ properties = {} }) => properties[name] as Schema)
     if (!first) return []
-    const values = having.map(({ properties = {} }) => properties[name]?.const)
+    const values = having.map(({ properties = {} }) => (properties[name] as Schema).const)
     // Variants are told apart by `status`: it has the values of them all.
     const property = values.length > 1 && !values.includes(undefined) ? { type: 'string', enum: values } : first
     const found = resolved(property, schemas)
@@ -74,9 +82,10 @@ function fieldsOf(schema: Schema, schemas: Schemas, asked: boolean, prefix = '')
   })
 }
 
-const statusOf = ({ properties = {} }: Schema): string => `\`${String(properties.status?.const)}\``
+const statusOf = ({ properties = {} }: Schema): string =>
+  `\`${String((properties.status as Schema | undefined)?.const)}\``
 
-function typeOf(schema: Schema & { readonly nullable?: boolean }, schemas: Schemas, asked: boolean): string {
+function typeOf(schema: Schema, schemas: Schemas, asked: boolean): string {
   const { type, format, items, nullable, enum: values } = schema
   const types = typeof type === 'string' ? [type] : (type ?? [typeof values?.[0]])
   const words = types.filter((one) => one !== 'null').map((one) => wordOf(one, format, items, schemas))
@@ -84,14 +93,15 @@ function typeOf(schema: Schema & { readonly nullable?: boolean }, schemas: Schem
   return (words.length > 0 ? [...words, ...(orNull ? ['null'] : [])] : ['null']).join(' or ')
 }
 
-function wordOf(type: string, format: string | undefined, items: Schema | undefined, schemas: Schemas): string {
+function wordOf(type: string, format: string | undefined, items: AnySchema | undefined, schemas: Schemas): string {
   if (type === 'array' && items) return `list of ${typeOf(resolved(items, schemas), schemas, true)}s`
   return format === 'date-time' ? 'date-time' : type
 }
 
 function notesOf(schema: Schema, asked: boolean): string[] {
   const { minimum, maximum, multipleOf, minLength, maxLength } = schema
-  const values = schema.items?.enum ?? schema.enum ?? (schema.const === undefined ? [] : [schema.const])
+  const values =
+    (schema.items as Schema | undefined)?.enum ?? schema.enum ?? (schema.const === undefined ? [] : [schema.const])
   const notes = asked || values.length <= FEW ? [values.map(inCode).join(', ')] : []
   // Zod bounds every integer by what a double holds, which says nothing.
   const [least, most] = [minimum, maximum].map((bound) => (Number.isSafeInteger((bound ?? 0) * 2) ? bound : undefined))

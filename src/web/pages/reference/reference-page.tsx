@@ -4,7 +4,7 @@ import { Layout } from '../../parts/layout.js'
 interface PageProps {
   readonly baseUrl: string
   readonly signedIn: SignedIn | null
-  /** ReferenceBody as HTML: it is the same for everybody. */
+  /** `referenceHtml`: it is the same for everybody. */
   readonly body: string
 }
 
@@ -50,7 +50,7 @@ export const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => (
         </span>
       </p>
     </header>
-    {/* Rendered by preact, once for everybody. */}
+    {/* Rendered once for everybody. */}
     <div class="whole" dangerouslySetInnerHTML={{ __html: body }} />
   </Layout>
 )
