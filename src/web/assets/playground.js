@@ -34,7 +34,7 @@ function showCount() {
 function show() {
   showCost()
   showCount()
-  codeText.textContent = SAMPLES[language](code.dataset.api, requestOf(form))
+  codeText.textContent = sampleOf(requestOf(form))
 }
 
 function fill(field, value) {
@@ -70,44 +70,13 @@ function requestOf({ elements }) {
   }
 }
 
-const json = (request, indent = '') => JSON.stringify(request, null, 2).replaceAll('\n', `\n${indent}`)
-/** In single quotes a shell changes nothing; a quote itself is written outside of them. */
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
+/** Written by web/parts/samples.ts, with a mark where the request belongs. */
+const samples = JSON.parse(code.dataset.samples)
 
-const SAMPLES = {
-  curl: (api, request) => `curl -s ${api}/generate \\
-  -H "Authorization: Bearer $EASEL_KEY" -H 'Content-Type: application/json' \\
-  -d ${quoted(json(request))}
-
-# With the id of the answer, until its status is succeeded or failed:
-curl -s '${api}/generate/<id>?wait=30' \\
-  -H "Authorization: Bearer $EASEL_KEY"`,
-
-  python: (api, request) => `import os, time, requests
-
-http = requests.Session()
-http.headers["Authorization"] = f"Bearer {os.environ['EASEL_KEY']}"
-answer = http.post("${api}/generate", json=${json(request)})
-answer.raise_for_status()
-job = answer.json()
-while job["status"] in ("queued", "processing"):
-    time.sleep(2.5)
-    job = http.get(f"${api}/generate/{job['id']}").json()
-print(job)`,
-
-  typescript: (api, request) => `const headers = {
-  authorization: \`Bearer \${process.env.EASEL_KEY}\`,
-  'content-type': 'application/json',
-}
-const body = JSON.stringify(${json(request)})
-const answer = await fetch('${api}/generate', { method: 'POST', headers, body })
-if (!answer.ok) throw new Error(await answer.text())
-let job = await answer.json()
-while (job.status === 'queued' || job.status === 'processing') {
-  await new Promise((resolve) => setTimeout(resolve, 2500))
-  job = await (await fetch(\`${api}/generate/\${job.id}\`, { headers })).json()
-}
-console.log(job)`,
+function sampleOf(request) {
+  const json = JSON.stringify(request, null, 2)
+  // In single quotes a shell changes nothing; a quote itself is written outside of them.
+  return samples[language].replace('{request}', () => (language === 'curl' ? json.replaceAll("'", "'\\''") : json))
 }
 
 const tabs = [...code.querySelectorAll('[role=tab]')]

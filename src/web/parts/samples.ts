@@ -1,4 +1,4 @@
-/** The same request in three languages; the key is in the environment variable EASEL_KEY. */
+/** The same program in three languages; the key is in the environment variable EASEL_KEY. All samples of the website and the docs are made here. */
 export interface Samples {
   readonly curl: string
   readonly python: string
@@ -26,6 +26,15 @@ export const samplesOf = (request: SampleRequest): Samples => ({
   typescript: typescript(request),
 })
 
+/** The first request to make. */
+export const submitSample = (baseUrl: string, modelVersionId: number): Samples =>
+  samplesOf({
+    method: 'POST',
+    url: `${baseUrl}/api/v1/generate`,
+    body: { prompt: 'a lighthouse at dusk', model_version_id: modelVersionId },
+    contentType: 'application/json',
+  })
+
 function curl({ method, url, body, contentType }: SampleRequest): string {
   const options = [
     ...(contentType === 'text/event-stream' ? ['-N'] : []),
@@ -35,8 +44,14 @@ function curl({ method, url, body, contentType }: SampleRequest): string {
   return [
     ['curl -sS', ...options, url].join(' '),
     '-H "Authorization: Bearer $EASEL_KEY"',
-    ...(body ? ['-H "Content-Type: application/json"', `-d '${oneLine(body)}'`] : []),
+    ...(body ? ['-H "Content-Type: application/json"', `-d '${quotable(body)}'`] : []),
   ].join(' \\\n  ')
+}
+
+/** In single quotes a shell changes nothing; a quote itself is written outside of them. */
+function quotable(body: object): string {
+  const line = oneLine(body)
+  return (line.length > 100 ? JSON.stringify(body, null, 2) : line).replaceAll("'", `'\\''`)
 }
 
 function python({ method, url, body, contentType }: SampleRequest): string {
@@ -89,6 +104,41 @@ const oneLine = (body: object): string =>
   `{${Object.entries(body)
     .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
     .join(', ')}}`
+
+/** Programs that make one generation and print how it ended. @param request its body as JSON, or a mark that is replaced by it */
+export const submitPrograms = (baseUrl: string, request: string): Samples => ({
+  curl: `curl -s ${baseUrl}/api/v1/generate \\
+  -H "Authorization: Bearer $EASEL_KEY" -H 'Content-Type: application/json' \\
+  -d '${request}'
+
+# With the id of the answer, until its status is succeeded or failed:
+curl -s '${baseUrl}/api/v1/generate/<id>?wait=30' \\
+  -H "Authorization: Bearer $EASEL_KEY"`,
+  python: `import os, time, requests
+
+http = requests.Session()
+http.headers["Authorization"] = f"Bearer {os.environ['EASEL_KEY']}"
+answer = http.post("${baseUrl}/api/v1/generate", json=${request})
+answer.raise_for_status()
+job = answer.json()
+while job["status"] in ("queued", "processing"):
+    time.sleep(2.5)
+    job = http.get(f"${baseUrl}/api/v1/generate/{job['id']}").json()
+print(job)`,
+  typescript: `const headers = {
+  authorization: \`Bearer \${process.env.EASEL_KEY}\`,
+  'content-type': 'application/json',
+}
+const body = JSON.stringify(${request})
+const answer = await fetch('${baseUrl}/api/v1/generate', { method: 'POST', headers, body })
+if (!answer.ok) throw new Error(await answer.text())
+let job = await answer.json()
+while (job.status === 'queued' || job.status === 'processing') {
+  await new Promise((resolve) => setTimeout(resolve, 2500))
+  job = await (await fetch(\`${baseUrl}/api/v1/generate/\${job.id}\`, { headers })).json()
+}
+console.log(job)`,
+})
 
 /** Whole programs: take the default model, submit, poll until the end, print the image's address or why there is none. */
 export const wholePrograms = (baseUrl: string): Samples => ({

@@ -1,4 +1,5 @@
 import { Layout } from '../../parts/layout.js'
+import { submitSample } from '../../parts/samples.js'
 import { assetUrl } from '../../shared/assets.js'
 
 const DESCRIPTION = 'Easel generates images from text prompts, in the browser or over HTTP.'
@@ -56,9 +57,7 @@ export const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVe
           <a href="/docs#begin">whole program</a> is in curl, Python and TypeScript.
         </p>
       </div>
-      <pre>{`curl ${baseUrl}/api/v1/generate \\
-  -H "Authorization: Bearer $EASEL_KEY" \\
-  --json '{"prompt": "a lighthouse at dusk", "model_version_id": ${modelVersionId}}'`}</pre>
+      <pre>{submitSample(baseUrl, modelVersionId).curl}</pre>
     </section>
   </Layout>
 )

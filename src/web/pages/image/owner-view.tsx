@@ -1,6 +1,7 @@
 import type { Neighbours, OwnImage } from '../../../core/generations/history.js'
 import { INFOTEXT_SAMPLERS } from '../../../core/generations/sampler.js'
 import { Fact } from '../../parts/lists.js'
+import { samplesOf } from '../../parts/samples.js'
 import { ShortcutHelp } from '../../parts/shortcut-help.js'
 
 /** From here on a prompt is set as text rather than as a heading. */
@@ -78,12 +79,7 @@ function curlOf(image: OwnImage, baseUrl: string): string {
     sampler: image.sampler,
     seed: image.seed,
   }
-  return [
-    `curl ${baseUrl}/api/v1/generate \\`,
-    '  -H "Authorization: Bearer $EASEL_KEY" \\',
-    '  -H "Content-Type: application/json" \\',
-    `  -d '${JSON.stringify(body, null, 2).replaceAll("'", `'\\''`)}'`,
-  ].join('\n')
+  return samplesOf({ method: 'POST', url: `${baseUrl}/api/v1/generate`, body, contentType: 'application/json' }).curl
 }
 
 /** To the images before and after it in the gallery, and back there. */

@@ -4,6 +4,7 @@ import { SecretField } from '../../parts/account-fields.js'
 import { Layout } from '../../parts/layout.js'
 import { Cell } from '../../parts/lists.js'
 import { Notices } from '../../parts/notices.js'
+import { samplesOf } from '../../parts/samples.js'
 import { counted, Moment } from '../../parts/text.js'
 
 export interface KeysView {
@@ -55,6 +56,9 @@ export const Keys = (view: KeysView) => {
   )
 }
 
+const readAccount = (baseUrl: string) =>
+  samplesOf({ method: 'GET', url: `${baseUrl}/api/v1/account`, body: undefined, contentType: 'application/json' }).curl
+
 const NewKey = ({ value, baseUrl }: { value: string; baseUrl: string }) => (
   <section class="card new-secret" aria-labelledby="new-key">
     <h2 id="new-key">Copy your key now</h2>
@@ -62,7 +66,7 @@ const NewKey = ({ value, baseUrl }: { value: string; baseUrl: string }) => (
     <SecretField id="key" label="Your new key" value={value} />
     <p class="small quiet">Try it. This request only reads your account and costs nothing:</p>
     <div class="code">
-      <pre id="curl">{`curl ${baseUrl}/api/v1/account \\\n  -H "Authorization: Bearer ${value}"`}</pre>
+      <pre id="curl">{readAccount(baseUrl).replace('$EASEL_KEY', () => value)}</pre>
       <button class="small" type="button" data-copy="#curl">
         Copy the request
       </button>
