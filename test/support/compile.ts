@@ -33,7 +33,7 @@ export async function compile(directory: string): Promise<void> {
  */
 export async function bundle(directory: string, root: string, scripts: readonly string[]): Promise<void> {
   const common: BuildOptions = { absWorkingDir: root, outbase: '.', outdir: directory, logLevel: 'warning' }
-  const copied = { '.css': 'copy', '.js': 'copy', '.svg': 'copy' } as const
+  const copied = { '.css': 'copy', '.js': 'copy', '.svg': 'copy', '.md': 'copy' } as const
   await build({ ...common, entryPoints: ['src/web/assets/*'], loader: copied })
   await build({
     ...common,
