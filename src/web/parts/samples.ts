@@ -26,12 +26,18 @@ export const samplesOf = (request: SampleRequest): Samples => ({
   typescript: typescript(request),
 })
 
+const firstBody = (modelVersionId: number) => ({ prompt: 'a lighthouse at dusk', model_version_id: modelVersionId })
+
+/** The first program of who begins. */
+export const firstPrograms = (baseUrl: string, modelVersionId: number): Samples =>
+  wholePrograms(baseUrl, oneLine(firstBody(modelVersionId)))
+
 /** The first request to make. */
 export const submitSample = (baseUrl: string, modelVersionId: number): Samples =>
   samplesOf({
     method: 'POST',
     url: `${baseUrl}/api/v1/generate`,
-    body: { prompt: 'a lighthouse at dusk', model_version_id: modelVersionId },
+    body: firstBody(modelVersionId),
     contentType: 'application/json',
   })
 
@@ -105,53 +111,17 @@ const oneLine = (body: object): string =>
     .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
     .join(', ')}}`
 
-/** Programs that make one generation and print how it ended. @param request its body as JSON, or a mark that is replaced by it */
-export const submitPrograms = (baseUrl: string, request: string): Samples => ({
-  curl: `curl -s ${baseUrl}/api/v1/generate \\
-  -H "Authorization: Bearer $EASEL_KEY" -H 'Content-Type: application/json' \\
-  -d '${request}'
-
-# With the id of the answer, until its status is succeeded or failed:
-curl -s '${baseUrl}/api/v1/generate/<id>?wait=30' \\
-  -H "Authorization: Bearer $EASEL_KEY"`,
-  python: `import os, time, requests
-
-http = requests.Session()
-http.headers["Authorization"] = f"Bearer {os.environ['EASEL_KEY']}"
-answer = http.post("${baseUrl}/api/v1/generate", json=${request})
-answer.raise_for_status()
-job = answer.json()
-while job["status"] in ("queued", "processing"):
-    time.sleep(2.5)
-    job = http.get(f"${baseUrl}/api/v1/generate/{job['id']}").json()
-print(job)`,
-  typescript: `const headers = {
-  authorization: \`Bearer \${process.env.EASEL_KEY}\`,
-  'content-type': 'application/json',
-}
-const body = JSON.stringify(${request})
-const answer = await fetch('${baseUrl}/api/v1/generate', { method: 'POST', headers, body })
-if (!answer.ok) throw new Error(await answer.text())
-let job = await answer.json()
-while (job.status === 'queued' || job.status === 'processing') {
-  await new Promise((resolve) => setTimeout(resolve, 2500))
-  job = await (await fetch(\`${baseUrl}/api/v1/generate/\${job.id}\`, { headers })).json()
-}
-console.log(job)`,
-})
-
-/** Whole programs: take the default model, submit, poll until the end, print the image's address or why there is none. */
-export const wholePrograms = (baseUrl: string): Samples => ({
+/**
+ * Whole programs: submit, poll until the end, print the image's address or why there is none.
+ * @param request the body as JSON, quoted for a shell in `curl`; or a mark that the playground's script replaces by it
+ */
+export const wholePrograms = (baseUrl: string, request: string): Samples => ({
   curl: `api=${baseUrl}/api/v1
 auth="Authorization: Bearer $EASEL_KEY"
 
-model=$(curl -sS $api/capabilities -H "$auth" |
-  grep -o '"model_version_id":[0-9]*' |
-  head -n 1 | cut -d: -f2)
 job=$(curl -sS $api/generate -H "$auth" \\
   -H "Content-Type: application/json" \\
-  -d '{"prompt": "a lighthouse at dusk",
-       "model_version_id": '$model'}')
+  -d '${request}')
 id=$(echo "$job" |
   grep -o 'gen_[0-9a-z]*' | head -n 1)
 
@@ -175,11 +145,7 @@ def ask(method, path, **request):
         raise SystemExit(answer.json()["error"])
     return answer.json()
 
-defaults = ask("GET", "/capabilities")["defaults"]
-job = ask("POST", "/generate", json={
-    "prompt": "a lighthouse at dusk",
-    "model_version_id": defaults["model_version_id"],
-})
+job = ask("POST", "/generate", json=${request})
 while job["status"] in ("queued", "processing"):
     time.sleep(2.5)
     job = ask("GET", f"/generate/{job['id']}")
@@ -203,13 +169,9 @@ async function ask(path = '/', request = {}) {
   return result
 }
 
-const { defaults } = await ask('/capabilities')
 let job = await ask('/generate', {
   method: 'POST',
-  body: JSON.stringify({
-    prompt: 'a lighthouse at dusk',
-    model_version_id: defaults.model_version_id,
-  }),
+  body: JSON.stringify(${request}),
 })
 while (['queued', 'processing'].includes(job.status)) {
   await new Promise((done) => setTimeout(done, 2500))

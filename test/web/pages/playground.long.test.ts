@@ -194,8 +194,8 @@ describeInBrowser('the playground in a browser', () => {
 
     const jsonIn = (text: string, before: string, after: string) =>
       JSON.parse(text.slice(text.indexOf(before) + before.length, text.indexOf(after)))
-    expect(jsonIn(await code('Python'), 'json=', ')\nanswer.raise')).toEqual(expected)
-    expect(jsonIn(await code('TypeScript'), 'JSON.stringify(', ')\nconst answer')).toEqual(expected)
+    expect(jsonIn(await code('Python'), 'json=', ')\nwhile')).toEqual(expected)
+    expect(jsonIn(await code('TypeScript'), 'JSON.stringify(', '),\n})\nwhile')).toEqual(expected)
   })
 
   it('leads an open tab to the sign-in page once its session has ended', async () => {

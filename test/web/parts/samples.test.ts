@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { submitPrograms } from '../../../src/web/parts/samples.js'
 import { DOCUMENTS, urlOf, withSamples } from '../../support/doc-samples.js'
 import { givenUser } from '../../support/givens.js'
 import { findProgram } from '../../support/programs.js'
@@ -25,7 +24,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 /** What a program prints for somebody who has a key. */
 async function printed(command: string, source: string, key?: string) {
-  const file = join(folder, command === process.execPath ? 'draw.mjs' : `draw-${source.length}`)
+  const file = join(folder, `draw-${source.length}`)
   await writeFile(file, source.replaceAll('http://localhost:3000', context.service.url))
   const env = { ...process.env, EASEL_KEY: key ?? (await givenUser(context.service.db)).key }
   return (await run(command, [file], { env, timeout: 120_000 })).stdout
@@ -39,19 +38,7 @@ it.each(DOCUMENTS)('%s shows the samples as they are made (`npm run generate` wr
   expect(textOf(document)).toContain('<!-- sample: submit -->')
 })
 
-describe('a sample program submits a prompt and prints what came of it', () => {
-  const programs = () => submitPrograms(context.service.url, '{"prompt": "a castle", "model_version_id": 1}')
-
-  it.skipIf(!findProgram('curl'))('in curl, as the playground shows it', async () => {
-    expect(await printed('sh', programs().curl)).toContain('"status":"queued"')
-  })
-  it.skipIf(!hasRequests)('in Python, as the playground shows it', async () => {
-    expect(await printed('python3', programs().python)).toContain("'status': 'succeeded'")
-  })
-  it('in TypeScript, as the playground shows it', async () => {
-    expect(await printed(process.execPath, programs().typescript)).toContain("status: 'succeeded'")
-  })
-
+describe('a sample of the docs submits a prompt and prints what came of it', () => {
   it.each(DOCUMENTS)('in curl, as %s shows it, followed by its poll', async (document) => {
     if (!findProgram('curl')) return
     const { key } = await givenUser(context.service.db)

@@ -2,7 +2,7 @@ import type { SignedIn } from '../../../core/accounts/session.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import { DEFAULTS } from '../../../http/personal-api/generations/submit-schemas.js'
 import { Layout } from '../../parts/layout.js'
-import { LANGUAGES, submitPrograms } from '../../parts/samples.js'
+import { LANGUAGES, wholePrograms } from '../../parts/samples.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
 import { type Active, ActiveStage, EmptyStage, EndedStage, type ImageUrls } from './stage.js'
 
@@ -62,7 +62,7 @@ const Code = ({ baseUrl }: { baseUrl: string }) => (
     id="code"
     class="card code"
     aria-labelledby="code-title"
-    data-samples={JSON.stringify(submitPrograms(baseUrl, '{request}'))}
+    data-samples={JSON.stringify(wholePrograms(baseUrl, '{request}'))}
     data-defaults={JSON.stringify(DEFAULTS)}
     hidden
   >

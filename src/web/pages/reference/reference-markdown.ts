@@ -1,5 +1,5 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
-import { LANGUAGES, type Samples, samplesOf, wholePrograms } from '../../parts/samples.js'
+import { firstPrograms, LANGUAGES, type Samples, samplesOf } from '../../parts/samples.js'
 import { assetText } from '../../shared/assets.js'
 import { exampleOf } from './examples.js'
 import { answerFields, bodyFields, type Field, nameOf, parameterField, type Schema, type Schemas } from './fields.js'
@@ -51,7 +51,7 @@ export function referenceMarkdown(document: OpenAPIV3_1.Document, options: Refer
   const facts: Readonly<Record<string, unknown>> = {
     summary: document.info.summary,
     description: document.info.description,
-    programs: fencedSamples(wholePrograms(baseUrl)),
+    programs: fencedSamples(firstPrograms(baseUrl, options.modelVersionId)),
     base_url: baseUrl,
     api_base_url: apiBaseUrl,
     max_requests: rateLimit.max,
