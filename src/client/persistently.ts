@@ -36,7 +36,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 /**
  * Repeats a request that is safe to repeat until it is answered with success or with a refusal that would not change:
  * as soon as the server's Retry-After says, else with growing pauses and full jitter. Once the outcome of a try is
- * unknown, a refusal that came before the request was looked at does not end it.
+ * unknown, a refusal that came before the request was looked at does not end it. By hand, since the client is to need few packages.
  * @throws EaselError; the signal's reason once it has aborted
  */
 export async function persistently<T>(

@@ -17,7 +17,7 @@ const PIXEL_BYTES = 3
 const FULL_WINDOW = 0x78
 const HIGHEST_FILTER = 4
 
-/** D: the pixels; x: what changes how they look. Decoding heeds no chunk of another name, and none is published. */
+/** By hand, because to encode again with sharp takes 25 to 55 ms of CPU. D: the pixels; x: what changes how they look. Decoding heeds no chunk of another name, and none is published. */
 const KINDS = new Map([
   ['IHDR', 'H'],
   ['IDAT', 'D'],

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
- * Joins concurrent loads of single values into one of many.
+ * Joins concurrent loads of single values into one of many: `dataloader` without its cache, and in a few lines.
  * @param load resolves to the values in the order of the keys. A value may be a promise, which settles for its key alone;
  * if `load` itself rejects, all of the batch do
  * @param collected resolves when a batch is complete: unless given, when the event loop has read its sockets

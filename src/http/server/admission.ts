@@ -38,7 +38,8 @@ const RETRY_AFTER_SECONDS = 2
 /**
  * Limits the concurrent requests, so that each is answered soon. The others wait for a slot, the addresses in turn, and
  * get a 503 if none comes free. Register it before all other hooks and routes, so that refused requests cost nothing.
- * The hooks use callbacks, because nearly every request gets a slot immediately.
+ * The hooks use callbacks, because nearly every request gets a slot immediately. @fastify/under-pressure has one threshold for all:
+ * one address could take every slot.
  */
 export function registerAdmission(app: App, limits: AdmissionLimits = SLOTS): void {
   const slots = createFairSlots(limits)

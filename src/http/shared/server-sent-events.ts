@@ -6,7 +6,7 @@ const BUFFER_BYTES = 16 * 1024
 
 /**
  * Server-sent events for one reader. A slow reader gets only the latest progress, preview and comment: no more is kept
- * than the buffer and one event of each kind.
+ * than the buffer and one event of each kind. Neither @fastify/sse nor better-sse leaves out what is no longer the latest.
  */
 export class EventStream extends Readable {
   #full = false
