@@ -26,7 +26,7 @@ const GAP = '  '
 /** What is told of one thing, by the names that people read. */
 type Facts = Readonly<Record<string, Cell>>
 
-/** A line for each row, numbers to the right (cli-table3 would keep control characters). `empty` is said instead of a table without rows. */
+/** A line for each row, numbers to the right. `empty` is said instead of a table without rows. */
 export function table(rows: readonly Facts[], empty = ''): string {
   const [first] = rows
   if (!first) return empty

@@ -1,6 +1,6 @@
 /**
  * Statements that Drizzle's builder cannot express, or that run all the time: a template over the schema, compiled once
- * and prepared by name. Everything else uses the builder, whose own raw SQL has no names of parameters and is compiled each time.
+ * and prepared by name. Everything else uses the builder.
  */
 import { type Column, is, Param, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { PgDialect, type PgTable } from 'drizzle-orm/pg-core'
