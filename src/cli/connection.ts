@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { By } from '../core/operator/operator-actions.js'
+import type { ActedBy } from '../core/operator/operator-actions.js'
 import { createDatabase, type Database } from '../db/client.js'
 import { recorded } from '../db/operator/recorded.js'
 import { requireOwn } from '../lib/own-directory.js'
@@ -53,7 +53,7 @@ export interface Operator {
   /** Connects at the first query. */
   readonly db: Database
   /** Who did something, on the command line, and why. */
-  by(reason: string | undefined): By
+  by(reason: string | undefined): ActedBy
   /**
    * Does something to the database and records it, in one transaction: neither is done without the other.
    * @param actOf what to record of its result: the action, in the past tense, and to what; undefined: nothing was done

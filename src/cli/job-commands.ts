@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type CancelStore, cancelGeneration } from '../core/generations/cancel.js'
 import { CANCELED } from '../core/generations/failure-reason.js'
-import { DRAWING, type GenerationStatus } from '../core/generations/generation.js'
+import { type GenerationStatus, PARAMETER_NAMES } from '../core/generations/generation.js'
 import { cancelStore } from '../db/generations/end.js'
 import { operatorGenerationStore } from '../db/generations/history.js'
 import { imageStore } from '../images/open-image-store.js'
@@ -54,7 +54,7 @@ async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT 
 }
 
 /** How it is drawn: without the texts and the size, which have their own places. */
-const SETTINGS = DRAWING.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
+const SETTINGS = PARAMETER_NAMES.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
 
 /** `cfgScale` becomes `cfg scale`. */
 const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)

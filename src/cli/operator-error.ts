@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import { BackendError } from '../core/generations/run/backend.js'
 import { isOutage } from '../core/outage.js'
-import { refusalOf } from '../db/checks/database-checks.js'
+import { databaseRefusal } from '../db/checks/database-checks.js'
 import { sqlState } from '../db/sql-state.js'
 
 /** The command can't be done; the message is one sentence that says why or what to do instead. */
@@ -11,7 +11,7 @@ export class OperatorError extends Error {}
 export function sentenceOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message
   if (error instanceof BackendError) return `${error.message}; ${adviceFor(error)}.`
-  const known = refusalOf(error)
+  const known = databaseRefusal(error)
   if (known) return known
   const told = withoutQuery(error)
   if (sqlState(told) && isOutage(told)) return `Postgres cannot do that now (${told.message}): try again.`

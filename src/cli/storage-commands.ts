@@ -29,8 +29,8 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
       `First set STORAGE_URL=${to} and STORAGE_OLD_URL=${from}, here too, and restart all servers, then all workers.`,
     )
   const target = await createImageStore({ ...config, oldStorage: undefined })
-  const { trouble, missing } = await target.check()
-  for (const sentence of [trouble, missing]) if (sentence) tell(sentence)
+  const { problem, missing } = await target.check()
+  for (const sentence of [problem, missing]) if (sentence) tell(sentence)
   const list = imageList(db)
   const total = await list.count()
   const ports = {

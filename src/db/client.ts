@@ -1,7 +1,7 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import { ConnectionPool, type PoolOptions } from './connection-pool.js'
-import { isRefusal, outcomeUnknown } from './sql-state.js'
+import { isSqlRefusal, outcomeUnknown } from './sql-state.js'
 
 /** Drizzle for typed queries, and its pool for prepared statements. */
 export interface Database {
@@ -75,7 +75,7 @@ export async function withTransaction<T>(
     return result
   } catch (error) {
     // Anything else leaves the connection in an unknown state.
-    if (isRefusal(error) || error instanceof Rollback)
+    if (isSqlRefusal(error) || error instanceof Rollback)
       await client.query('ROLLBACK').then(
         () => client.release(),
         () => client.release(true),

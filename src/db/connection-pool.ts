@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { isStateOfPostgres } from '../core/outage.js'
-import { isRefusal, outcomeUnknown, sqlState } from './sql-state.js'
+import { isSqlRefusal, outcomeUnknown, sqlState } from './sql-state.js'
 
 export interface PoolOptions {
   readonly url: string
@@ -103,7 +103,7 @@ export class ConnectionPool {
       return answer
     } catch (error) {
       this.noteFailure(error)
-      client.release(!isRefusal(error))
+      client.release(!isSqlRefusal(error))
       throw error
     }
   }
@@ -114,7 +114,7 @@ export class ConnectionPool {
     // After a failover the connections that are open lead to the old server, or keep the old setting.
     if (state === READ_ONLY) this.#current = new WeakSet()
     if (outcomeUnknown(error)) this.#options.onError(error as Error)
-    else if (state && !isRefusal(error) && isStateOfPostgres(state)) this.#options.onFault?.(error as Error)
+    else if (state && !isSqlRefusal(error) && isStateOfPostgres(state)) this.#options.onFault?.(error as Error)
   }
 
   /** Resolves when all that was lent is back and every connection is closed. */

@@ -22,4 +22,4 @@ export const outcomeUnknown = (error: unknown): boolean => {
  * Whether Postgres refused the statement for its data or its time, and the connection still works. After other errors it
  * may not: a prepared statement whose table was altered fails on its connection for ever (0A000).
  */
-export const isRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
+export const isSqlRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')

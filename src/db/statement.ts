@@ -49,12 +49,12 @@ export const statement =
     texts.set(name, text)
 
     const query = (on: Queryable, values: object = {}): Promise<pg.QueryResult<never>> => {
-      const given = inOrder.map((it) => {
+      const inOrderValues = inOrder.map((it) => {
         // A misspelled name must not become null: that could be another condition.
         if (!(it in values)) throw new TypeError(`the statement ${name} got no value for ${it}`)
         return (values as Record<string, unknown>)[it] ?? null
       })
-      return on.query({ name, text, values: given }) as Promise<pg.QueryResult<never>>
+      return on.query({ name, text, values: inOrderValues }) as Promise<pg.QueryResult<never>>
     }
     return {
       rows: async (on, values) => (await query(on, values)).rows,
@@ -80,8 +80,8 @@ export function eachOf<Row, Name extends string>(name: string, types: Readonly<R
   const names = Object.keys(types) as Name[]
   const each = statement<Row & { readonly place: number }>(name)`
     SELECT found.*, item.place
-      FROM unnest(${list(names.map((it) => sql`(SELECT ${param(it)}::${sql.raw(types[it])}[])`))})
-           WITH ORDINALITY AS item (${list(names.map((it) => sql.identifier(it).getSQL()))}, place)
+      FROM unnest(${commaList(names.map((it) => sql`(SELECT ${param(it)}::${sql.raw(types[it])}[])`))})
+           WITH ORDINALITY AS item (${commaList(names.map((it) => sql.identifier(it).getSQL()))}, place)
      CROSS JOIN LATERAL (${query} OFFSET 0) AS found`
   return async (on: Queryable, items: readonly Readonly<Record<Name, unknown>>[]): Promise<(Row | undefined)[]> => {
     const values = Object.fromEntries(names.map((it) => [it, items.map((item) => item[it])]))
@@ -94,10 +94,10 @@ export function eachOf<Row, Name extends string>(name: string, types: Readonly<R
 /** The items of the parameter `items`, an array as JSON: rows named `item`, with columns of these types. */
 export const itemsOf = (types: Readonly<Record<string, string>>): SQL => sql`
   json_to_recordset(${param('items')}::json)
-  AS item (${list(Object.entries(types).map(([name, type]) => sql`${sql.identifier(name)} ${sql.raw(type)}`))})`
+  AS item (${commaList(Object.entries(types).map(([name, type]) => sql`${sql.identifier(name)} ${sql.raw(type)}`))})`
 
 /** Columns of a table, by their names in the code. */
-export const pick = <Table extends PgTable, Name extends keyof Table>(table: Table, ...names: readonly Name[]) =>
+export const columns = <Table extends PgTable, Name extends keyof Table>(table: Table, ...names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<Table, Name>
 
 /** The types of columns of a table, by their names in the code. */
@@ -105,7 +105,7 @@ export const typesOf = <Table extends PgTable, Name extends string & keyof Table
   Object.fromEntries(names.map((name) => [name, (table[name] as Column).getSQLType()])) as Record<Name, string>
 
 /** Parameters named like columns of a table, with their types. */
-export const given = <Table extends PgTable, Name extends string & keyof Table>(table: Table, ...names: Name[]) =>
+export const typedParams = <Table extends PgTable, Name extends string & keyof Table>(table: Table, ...names: Name[]) =>
   Object.fromEntries(
     Object.entries(typesOf(table, ...names)).map(([name, type]) => [
       name,
@@ -117,26 +117,26 @@ export const given = <Table extends PgTable, Name extends string & keyof Table>(
 export type RowOf<What> = SelectResultFields<What>
 
 /** What to select, under these names. */
-export const named = (what: Readonly<Record<string, SQLWrapper>>): SQL =>
-  list(Object.entries(what).map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`))
+export const selectAs = (what: Readonly<Record<string, SQLWrapper>>): SQL =>
+  commaList(Object.entries(what).map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`))
 
 type Values<Table extends PgTable> = {
   readonly [Name in keyof Table['$inferInsert']]?: SQLWrapper | Table['$inferInsert'][Name]
 }
 
 /** What SET says. */
-export const assign = <Table extends PgTable>(table: Table, values: Values<Table>): SQL =>
-  list(Object.entries(values).map(([name, value]) => sql`${columnName(table, name)} = ${value}`))
+export const setList = <Table extends PgTable>(table: Table, values: Values<Table>): SQL =>
+  commaList(Object.entries(values).map(([name, value]) => sql`${columnName(table, name)} = ${value}`))
 
 /** Inserts one row, or one for each of what a FROM behind it has. */
 export const insertInto = <Table extends PgTable>(table: Table, values: Values<Table>): SQL =>
   sql.join([
-    sql`INSERT INTO ${table} (${list(Object.keys(values).map((name) => columnName(table, name)))})`,
-    sql` SELECT ${list(Object.values(values).map((value) => sql`${value}`))}`,
+    sql`INSERT INTO ${table} (${commaList(Object.keys(values).map((name) => columnName(table, name)))})`,
+    sql` SELECT ${commaList(Object.values(values).map((value) => sql`${value}`))}`,
   ])
 
 const columnName = (table: PgTable, name: string) =>
   sql`${sql.identifier((table as unknown as Record<string, Column>)[name]?.name as string)}`
 
 /** Parts with commas between them. */
-export const list = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)
+export const commaList = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)

@@ -18,7 +18,7 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const PROBE_BYTES = 16 * 1024 * 1024
 
 /** Names read from the directory at a time. */
-const PAGE = 1000
+const FILES_PER_PAGE = 1000
 
 interface FileStoreOptions {
   readonly root: string
@@ -93,14 +93,14 @@ export function fileImageStore({ root, cdnBaseUrl, probeBytes = PROBE_BYTES }: F
     async check(): Promise<StoreLacks> {
       const probe = (bytes: number) =>
         storingIn(root, bytes, () => withProbe(root, bytes, async (noSync) => noSync ?? (await syncRoot())))
-      let trouble: string | undefined
+      let problem: string | undefined
       const noSync = await probe(probeBytes).catch((error) => {
         if (!(error instanceof ImageTooLarge)) throw error
-        trouble = error.message
+        problem = error.message
         return probe(1)
       })
       const missing = `The file system of ${root} can't sync all that it stores (${noSync}): after a power cut the newest images may be missing.`
-      return { trouble, missing: noSync && missing }
+      return { problem, missing: noSync && missing }
     },
 
     read: async (slug) => readImage(fileOf(slug)),
@@ -115,11 +115,11 @@ export function fileImageStore({ root, cdnBaseUrl, probeBytes = PROBE_BYTES }: F
     exists: async (slug) => (await changedAt(slug)) !== undefined,
 
     async *all() {
-      const directory = await opendir(root, { bufferSize: PAGE }).catch(ifMissing)
+      const directory = await opendir(root, { bufferSize: FILES_PER_PAGE }).catch(ifMissing)
       let page: string[] = []
       for await (const { name } of directory ?? []) {
         const slug = IMAGE_FILE.exec(name)?.[1]
-        if (!slug || page.push(slug) < PAGE) continue
+        if (!slug || page.push(slug) < FILES_PER_PAGE) continue
         yield page
         page = []
       }

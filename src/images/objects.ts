@@ -96,8 +96,8 @@ export async function probeObjects(
   name: string,
   largest = LARGEST,
 ): Promise<string | undefined> {
-  const troubles: string[] = []
-  const note = (error: unknown) => void troubles.push((error as Error).message)
+  const problems: string[] = []
+  const note = (error: unknown) => void problems.push((error as Error).message)
   const [thumbnail, image] = [`${name}.webp`, `${name}.png`]
   const put = (file: string, bytes: number) => putFile(objects, file, randomBytes(bytes), {})
   try {
@@ -107,13 +107,13 @@ export async function probeObjects(
       // Large images fail, one by one. The others need not wait.
       await put(image, Math.min(SIZES.usual, largest)).catch((usual) => {
         if (!(usual instanceof ImageTooLarge)) throw usual
-        troubles.splice(0, 1, usual.message)
+        problems.splice(0, 1, usual.message)
       })
     })
   } finally {
     await Promise.all([thumbnail, image].map((file) => objects.remove(file))).catch(note)
   }
-  return troubles.join(' ') || undefined
+  return problems.join(' ') || undefined
 }
 
 /** Of a check's files, without their ends; see PROBE_FILE. */

@@ -17,7 +17,7 @@ import {
   type StoredObject,
 } from './s3-capabilities.js'
 import { connect, knownOf, TRIES } from './s3-client.js'
-import { headersOf, isFresh, isWanted } from './s3-conditions.js'
+import { headersOf, isNotModified, isWanted } from './s3-conditions.js'
 import { bucketFailure, isConflict, isForbidden, isMissing, statusOf } from './s3-failure.js'
 import type { S3Storage } from './storage.js'
 
@@ -38,7 +38,7 @@ export interface PresignedPut {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const NEVER = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 interface Call {
@@ -58,7 +58,7 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
     action: string,
     ms: number,
     work: (call: Call) => Promise<T>,
-    { signal = NEVER, bytes }: { readonly signal?: AbortSignal | undefined; readonly bytes?: number } = {},
+    { signal = NEVER_ABORTED, bytes }: { readonly signal?: AbortSignal | undefined; readonly bytes?: number } = {},
   ): Promise<T> {
     const limit = timeLimit(signal, ms)
     try {
@@ -230,9 +230,9 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
         lookForNone: (lookup) => lookUp(lookup, `${newProbeName()}.webp`),
       })
       Object.assign(store, learned)
-      const trouble = await probeObjects({ ...objects, remove }, probeName, probeBytes)
+      const problem = await probeObjects({ ...objects, remove }, probeName, probeBytes)
       const missing = `The bucket "${storage.bucket}" lacks ${lacks.join(', ')}: Easel does without, and docs/operators.md says what that costs.`
-      return { trouble, missing: lacks.length > 0 ? missing : undefined }
+      return { problem, missing: lacks.length > 0 ? missing : undefined }
     },
 
     async open(request: FileRequest): Promise<PublicFile | undefined> {
@@ -243,7 +243,7 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
         const found = await head(name)
         if (found && !isWanted(request, found)) return { status: 412, headers: headersOf(found) }
         // Where it is not found it is asked for all the same: only then a store says that the whole bucket is missing.
-        if (found && isFresh(request, found)) return { status: 304, headers: headersOf(found) }
+        if (found && isNotModified(request, found)) return { status: 304, headers: headersOf(found) }
         if (found && request.head)
           return { status: 200, headers: { ...headersOf(found), 'content-length': String(found.bytes) } }
       }

@@ -69,13 +69,13 @@ export async function probeCapabilities({ put: putIn, lookUp, lookForNone }: Buc
   const put = (features: PutFeatures, replaces?: string) => putIn(features, content, { ...facts, replaces })
   const lacks: string[] = []
 
-  const refusal = await refusalOf(put(ALL_FEATURES))
+  const refusal = await storeRefusal(put(ALL_FEATURES))
   let features = ALL_FEATURES
   if (refusal) {
-    const taken = await firstOf(FALLBACKS, async (lesser) => !(await refusalOf(put(lesser))))
+    const taken = await firstOf(FALLBACKS, async (lesser) => !(await storeRefusal(put(lesser))))
     if (!taken) throw refusal
     // Once more: it may have been refused by chance.
-    if (await refusalOf(put(ALL_FEATURES))) features = taken
+    if (await storeRefusal(put(ALL_FEATURES))) features = taken
   }
   if (!features.checksum) lacks.push(`checksums (${refusal?.refusal})`)
   if (features.conditional === 'none') lacks.push(`conditional puts (${refusal?.refusal})`)
@@ -85,7 +85,7 @@ export async function probeCapabilities({ put: putIn, lookUp, lookForNone }: Buc
   let blind: BucketFailure | undefined
   const lookup = await firstOf(LOOKUPS, async (it) => {
     const looking = lookUp(it)
-    blind = (await refusalOf(looking)) ?? blind
+    blind = (await storeRefusal(looking)) ?? blind
     found = await looking.catch(() => undefined)
     // Some proxies answer a HEAD without its length.
     return (found?.bytes ?? 0) > 0
@@ -96,20 +96,20 @@ export async function probeCapabilities({ put: putIn, lookUp, lookForNone }: Buc
 
   if (lookup && features.conditional === 'all') {
     const replacing = put(features, found?.etag)
-    const refused = await refusalOf(replacing)
+    const refused = await storeRefusal(replacing)
     // A proxy may change ETags, or leave them out.
     if (refused || !(await replacing)) {
       features = { ...features, conditional: 'new' }
       lacks.push(`If-Match (${refused?.refusal ?? 'it does not know its own ETag'})`)
     }
   }
-  const hidden = lookup && (await refusalOf(lookForNone(lookup)))
+  const hidden = lookup && (await storeRefusal(lookForNone(lookup)))
   if (hidden) lacks.push(`the right to list (${hidden.refusal} for what is not there)`)
   return { features, lookup, hidesMissing: hidden !== undefined, lacks }
 }
 
 /** Undefined: it was done, or failed in another way than by a refusal, which rejects. */
-const refusalOf = (work: Promise<unknown>): Promise<BucketFailure | undefined> =>
+const storeRefusal = (work: Promise<unknown>): Promise<BucketFailure | undefined> =>
   work.then(
     () => undefined,
     (error) => {

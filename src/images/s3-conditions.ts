@@ -22,7 +22,10 @@ export function isWanted({ ifMatch, ifUnmodifiedSince }: FileRequest, { etag, ch
 }
 
 /** Whether the client has it already. */
-export function isFresh({ ifNoneMatch, ifModifiedSince }: FileRequest, { etag, changedAt }: StoredObject): boolean {
+export function isNotModified(
+  { ifNoneMatch, ifModifiedSince }: FileRequest,
+  { etag, changedAt }: StoredObject,
+): boolean {
   if (ifNoneMatch !== undefined) return matchesWeakly(ifNoneMatch, etag)
   return Date.parse(ifModifiedSince ?? '') >= inWholeSeconds(changedAt)
 }

@@ -8,7 +8,7 @@ const LADDER = [
 ] as const
 
 /** A published PNG for a reader that takes few bytes: as it is where it fits, else as a smaller WebP. */
-export async function forViewing(png: Buffer, maxBytes: number): Promise<ViewableImage | undefined> {
+export async function scaleForModel(png: Buffer, maxBytes: number): Promise<ViewableImage | undefined> {
   if (png.length <= maxBytes) return { bytes: png, mimeType: 'image/png', scaledDown: false }
   // Loaded with its first use: most servers never show an image.
   const { default: sharp } = await import('sharp')

@@ -10,7 +10,7 @@ import { isTooLarge, tooLarge } from './s3-failure.js'
 
 const CALL_MS = 15_000
 const TRANSFER_MS = 60_000
-const NEVER = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 
 interface Uploads {
   /** Of the server, without a slash at its end. */
@@ -44,7 +44,7 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Upl
   }
 
   /** Asks the server; undefined: it says that this must not be. */
-  async function ask(method: string, path: string, body?: object, signal = NEVER): Promise<Reply | undefined> {
+  async function ask(method: string, path: string, body?: object, signal = NEVER_ABORTED): Promise<Reply | undefined> {
     const reply = await send(
       `The server at ${url} cannot be asked for uploads`,
       CALL_MS,
@@ -68,7 +68,7 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Upl
   }
 
   const objects: Objects = {
-    async put(file, content, facts, { by, signal = NEVER }) {
+    async put(file, content, facts, { by, signal = NEVER_ABORTED }) {
       if (!by && !PROBE_FILE.test(file)) throw new Error('an upload through the server must name its attempt')
       const granted = await ask('POST', '', { ...by, file, ...facts }, signal)
       if (!granted) return false
@@ -101,7 +101,7 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Upl
       const reply = await ask('POST', '/check', {})
       // A server of an older release signs no probes.
       if (reply?.status === 204) return {}
-      return { trouble: await probeObjects({ ...objects, remove }, probeName, probeBytes) }
+      return { problem: await probeObjects({ ...objects, remove }, probeName, probeBytes) }
     },
     ...publicUrls(cdnBaseUrl),
   }

@@ -3,7 +3,7 @@ import type { Log } from '../core/log.js'
 
 export interface StoreWatch {
   /** What is wrong with the store, as a sentence for the operator: found by the last check, or by a put since. */
-  trouble(): string | undefined
+  problem(): string | undefined
   /** Checks the store now, and again until images can be stored; logs the first fault. Returns its end. */
   untilUsable(): () => void
 }
@@ -22,7 +22,7 @@ export function watchedImageStore<Store extends ImageStore>(store: Store, log: L
   }
 
   const tell = (found: StoreLacks) => {
-    if (found.trouble && found.trouble !== lacks.trouble) log.error({}, found.trouble)
+    if (found.problem && found.problem !== lacks.problem) log.error({}, found.problem)
     if (found.missing && found.missing !== lacks.missing) log.warn({}, found.missing)
     lacks = found
     fault = undefined
@@ -64,6 +64,6 @@ export function watchedImageStore<Store extends ImageStore>(store: Store, log: L
         clearTimeout(timer)
       }
     },
-    trouble: () => fault ?? lacks.trouble,
+    problem: () => fault ?? lacks.problem,
   }
 }

@@ -1,10 +1,10 @@
 import sharp from 'sharp'
-import type { Drawing } from '../core/generations/generation.js'
+import type { GenerationParameters } from '../core/generations/generation.js'
 import { decodable } from '../core/images/image-bytes.js'
 import type { Bad } from './backend-failure.js'
 import { kindOfBytes } from './unexpected-answer.js'
 
-type Size = Pick<Drawing, 'width' | 'height'>
+type Size = Pick<GenerationParameters, 'width' | 'height'>
 
 /** Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it. */
 export async function drawnImage(base64: string, asked: Size, bad: Bad) {

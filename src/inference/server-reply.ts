@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Drawing } from '../core/generations/generation.js'
+import type { GenerationParameters } from '../core/generations/generation.js'
 import type { BackendError } from '../core/generations/run/backend.js'
 import { failure } from './backend-failure.js'
 import { briefly, saysOutOfMemory } from './out-of-memory.js'
@@ -32,7 +32,7 @@ function messagesIn(value: unknown, depth = 0): string[] {
 }
 
 /** What a subscriber wrote. It is private: no message may quote it. */
-type Prompts = Pick<Drawing, 'prompt' | 'negativePrompt'>
+type Prompts = Pick<GenerationParameters, 'prompt' | 'negativePrompt'>
 
 const LONG_WORDS = /[\p{L}\p{N}]{5,}/gu
 

@@ -61,7 +61,7 @@ export function batchedInTurn<Key, Value>(
 }
 
 /** Joins concurrent loads of one value. */
-export function shared<Value>(load: () => Promise<Value>): () => Promise<Value> {
+export function singleFlight<Value>(load: () => Promise<Value>): () => Promise<Value> {
   const get = joined(() => load())
   return () => get(undefined)
 }

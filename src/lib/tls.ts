@@ -55,7 +55,7 @@ const UNKNOWN_AUTHORITY =
  * Why a server's TLS was refused, or ours by it, and what to do about it.
  * @param server its name for people @param variable the one whose URL leads to it
  */
-export function tlsTrouble(error: unknown, server: string, variable: string): string | undefined {
+export function tlsRefusal(error: unknown, server: string, variable: string): string | undefined {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (UNKNOWN_AUTHORITY.test(code))
     return `The certificate of ${server} was not signed by an authority that is known here (${code}): add sslrootcert=/path/to/ca.pem to ${variable}, with the certificate of the authority, or the server's own if it signed itself.`

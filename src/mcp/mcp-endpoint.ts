@@ -39,7 +39,7 @@ interface Message {
  * `POST /mcp`: the Model Context Protocol for agents, with the keys, limits and rules of the Personal Access API. A
  * client that hangs up has not canceled: its generation goes on. `notifications/cancelled` cancels it, with the refund.
  */
-export const agentDoor = (options: AgentDoorOptions) => async (app: App) => {
+export const mcpEndpoint = (options: AgentDoorOptions) => async (app: App) => {
   const { baseUrl, allowedOrigins } = options
   const origins = [new URL(baseUrl).origin, ...allowedOrigins]
   // First, so that a page of another website does not even learn whether a key is good. The specification asks for it.

@@ -18,8 +18,8 @@ export type EndpointInput =
   | string
   | readonly { readonly type: 'image_url'; readonly image_url: { readonly url: string } }[]
 
-const NEVER = new AbortController().signal
-const limited = limitedFetch(256 * 1024)
+const NEVER_ABORTED = new AbortController().signal
+const fetchLimited = limitedFetch(256 * 1024)
 
 // Some endpoints of the protocol leave `flagged` out.
 const answer = z.object({
@@ -59,7 +59,7 @@ export function moderationEndpoint(options: EndpointOptions) {
     /** Whether it gave no usable answer when it was last asked. */
     isSilent: () => silent,
     /** @throws when no usable answer comes in time, or `signal` aborts */
-    async flagsOf(input: EndpointInput, nsfwModel: boolean, signal = NEVER): Promise<Flags> {
+    async flagsOf(input: EndpointInput, nsfwModel: boolean, signal = NEVER_ABORTED): Promise<Flags> {
       const limit = timeLimit(signal, options.deadlineMs)
       try {
         const flags = flagsIn(answer.parse(await ask(options, input, limit.signal)), nsfwModel)
@@ -84,7 +84,7 @@ async function ask(
   input: EndpointInput,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const response = await limited(url, {
+  const response = await fetchLimited(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
     body: JSON.stringify({ input, ...(model && { model }) }),

@@ -18,7 +18,7 @@ type Claims = Readonly<Record<string, unknown>>
 
 const TIMEOUT_SECONDS = 8
 /** Far above any document, set of keys or token. */
-const limited = limitedFetch(1024 * 1024)
+const fetchLimited = limitedFetch(1024 * 1024)
 /** OpenID Connect allows subjects of so many characters. */
 const MAX_SUBJECT_LENGTH = 255
 
@@ -49,7 +49,7 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
     }
     return client.discovery(new URL(issuer), clientId, undefined, authentication, {
       timeout: TIMEOUT_SECONDS,
-      [client.customFetch]: (url, options) => limited(url, options as RequestInit),
+      [client.customFetch]: (url, options) => fetchLimited(url, options as RequestInit),
       execute: [
         // Else a token would count that none of the provider's keys has signed.
         client.enableNonRepudiationChecks,

@@ -16,14 +16,14 @@ import type { Check } from '../db/audit/check.js'
 import { type AuditTimes, auditResults, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
 import { redisUnreachable } from '../db/audit/redis-checks.js'
 import {
-  databaseTrouble,
-  migrationTrouble,
+  databaseProblem,
+  migrationProblem,
   requireFittingPooler,
   requireUsableDatabase,
 } from '../db/checks/database-checks.js'
 import { faultWatch } from '../db/checks/fault-watch.js'
 import { createDatabase } from '../db/client.js'
-import { dutyLease, repairTrouble } from '../db/generations/leader-lease.js'
+import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
 import { takedownStore } from '../db/images/image-records.js'
@@ -40,7 +40,7 @@ import {
   whenReady,
 } from '../redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from '../redis/live-boards.js'
-import { redisTrouble } from '../redis/redis-problem.js'
+import { redisProblem } from '../redis/redis-problem.js'
 import { localSlidingWindow, redisSlidingWindow } from '../redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from '../redis/wipe-mark.js'
 import type { Metrics } from '../telemetry/metrics/open-metrics.js'
@@ -102,15 +102,15 @@ export async function openFoundation(
     onSuccess: () => postgres.recovered('pool'),
   })
   const faults = faultWatch({
-    trouble: () => databaseTrouble(db),
+    problem: () => databaseProblem(db),
     onFault: (err) => postgres.failed('statements', err),
     onEnd: () => postgres.recovered('statements'),
   })
   const isAnyAway = () => postgres.isAway() || redis.isAway()
   /** What to do with an error of the queue: one line in a while, none during an outage. */
-  const complain = (sentence: string): ((error: Error) => void) =>
+  const logErrors = (sentence: string): ((error: Error) => void) =>
     // Later, because the queue may notice an outage before its connections do.
-    quietly((err) => setTimeout(() => isAnyAway() || log.warn({ err }, sentence), TOLD_AFTER_MS).unref())
+    throttled((err) => setTimeout(() => isAnyAway() || log.warn({ err }, sentence), TOLD_AFTER_MS).unref())
 
   const { redisUrl } = config
   const opened: Redis[] = []
@@ -135,12 +135,12 @@ export async function openFoundation(
   const counter = shared ? redisSlidingWindow(shared, namespace, availability) : localSlidingWindow()
   /** Redis and the reconciler are missed by all processes alike, and the service goes on without them. */
   const checks: Readonly<Record<string, ReadyCheck>> = {
-    postgres: { vital: true, trouble: () => faults.trouble() ?? databaseTrouble(db) },
+    postgres: { vital: true, problem: () => faults.problem() ?? databaseProblem(db) },
     /** Not vital: they may be of one kind only, such as submits. */
-    statements: { vital: false, trouble: () => faults.refused() },
-    migrations: { vital: true, trouble: () => migrationTrouble(db) },
-    ...(shared && { redis: { vital: false, trouble: redisTrouble(shared, namespace) } }),
-    reconciler: { vital: false, trouble: () => repairTrouble(db) },
+    statements: { vital: false, problem: () => faults.refused() },
+    migrations: { vital: true, problem: () => migrationProblem(db) },
+    ...(shared && { redis: { vital: false, problem: redisProblem(shared, namespace) } }),
+    reconciler: { vital: false, problem: () => repairProblem(db) },
   }
   try {
     await Promise.all([
@@ -154,7 +154,7 @@ export async function openFoundation(
     throw error
   }
   // Its connections are set up in a way that a pooler must not pass on to others.
-  const queue = generationQueue(producerConnection, complain('queue error'), tracing?.telemetry)
+  const queue = generationQueue(producerConnection, logErrors('queue error'), tracing?.telemetry)
 
   return {
     db,
@@ -169,9 +169,9 @@ export async function openFoundation(
     openProducerConnection,
     /** For BullMQ's consuming end: a connection of its own. */
     openWorkerConnection: () => connection(createPatientRedis),
-    complain,
+    complain: logErrors,
     /** What to do when notices of Postgres are lost. */
-    missesNotices: (sentence: string) => (err: Error) => {
+    onNotificationsLost: (sentence: string) => (err: Error) => {
       onPostgresError(err)
       log.warn({ err }, sentence)
     },
@@ -185,7 +185,7 @@ export async function openFoundation(
         queue,
         lock,
         wipeMark: shared ? redisWipeMark(shared, namespace) : noWipeMark,
-        duty: dutyLease(db, 'reconciler', processId),
+        leaderLease: leaderLease(db, 'reconciler', processId),
         log: {
           info: (facts, text) => log.info(facts, text),
           warn: (facts: { err?: unknown }, text) => (isAnyAway() && isOutage(facts.err)) || log.warn(facts, text),
@@ -203,7 +203,7 @@ export async function openFoundation(
         purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
         // Whoever restores an older database has to remove it again.
         onRemoved: (slug) => log.info({ slug }, 'image removed'),
-        onFault: quietly((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
+        onFault: throttled((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
     /** Counts what must never happen, once in a while in one of all processes. */
     startAudit: () =>
@@ -247,4 +247,4 @@ export async function auditService(
 export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
 
 /** During an outage every client complains several times a second; one line in five seconds is enough. */
-const quietly = (tell: (error: unknown) => void) => occasionally<unknown>((_times, error) => tell(error))
+const throttled = (tell: (error: unknown) => void) => occasionally<unknown>((_times, error) => tell(error))

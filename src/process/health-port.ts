@@ -51,9 +51,9 @@ export async function openHealthPort(
 
 /** `degraded`: work is still welcome. */
 async function readyAnswer(ready: Ready): Promise<Answer> {
-  const { ready: isReady, troubles } = await ready()
-  const checks = Object.fromEntries(Object.entries(troubles).map(([name, trouble]) => [name, trouble ?? 'ok']))
-  const isDegraded = Object.values(troubles).some((trouble) => trouble !== undefined)
+  const { ready: isReady, problems } = await ready()
+  const checks = Object.fromEntries(Object.entries(problems).map(([name, problem]) => [name, problem ?? 'ok']))
+  const isDegraded = Object.values(problems).some((problem) => problem !== undefined)
   if (!isReady) return json(503, { status: 'unavailable', checks })
   return json(200, { status: isDegraded ? 'degraded' : 'ready', checks })
 }

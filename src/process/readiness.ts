@@ -6,18 +6,18 @@ export interface ReadyCheck {
   /** Without it the process is of no use. The others only make its service worse, and every other process's, too. */
   readonly vital: boolean
   /** What is wrong, as one sentence; undefined: nothing. */
-  readonly trouble: () => Promise<string | undefined> | string | undefined
+  readonly problem: () => Promise<string | undefined> | string | undefined
 }
 
 export interface Readiness {
   /** False: a vital check fails, or the process is leaving. */
   readonly ready: boolean
   /** What is wrong, by check; undefined where nothing is. */
-  readonly troubles: Readonly<Record<string, string | undefined>>
+  readonly problems: Readonly<Record<string, string | undefined>>
 }
 
 /** What was looked at is used for this long: however many ask, Postgres and Redis are asked once. */
-const FRESH_MS = 1000
+const CHECKS_FRESH_MS = 1000
 /** A health check should not wait for the time-outs of what hangs. */
 const WITHIN_MS = 2000
 
@@ -25,30 +25,30 @@ const DRAINING = 'This process is shutting down: it only finishes what it has be
 
 /** @param isLeaving asked each time: who leaves says so at once */
 export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeaving: () => boolean) {
-  const looks = Object.entries(checks).map(([name, { trouble }]) => [name, inTime(name, trouble)] as const)
-  const checked = snapshot<Readiness['troubles']>(
+  const looks = Object.entries(checks).map(([name, { problem }]) => [name, inTime(name, problem)] as const)
+  const checked = snapshot<Readiness['problems']>(
     async () => Object.fromEntries(await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))),
-    { freshMs: FRESH_MS },
+    { freshMs: CHECKS_FRESH_MS },
   )
 
   return async (): Promise<Readiness> => {
     // Without waiting for a check: a proxy must know it before the port closes.
-    const troubles = isLeaving() ? {} : await checked()
-    if (isLeaving()) return { ready: false, troubles: { ...troubles, draining: DRAINING } }
-    const isVitalAway = Object.entries(checks).some(([name, { vital }]) => vital && troubles[name] !== undefined)
-    return { ready: !isVitalAway, troubles }
+    const problems = isLeaving() ? {} : await checked()
+    if (isLeaving()) return { ready: false, problems: { ...problems, draining: DRAINING } }
+    const isVitalAway = Object.entries(checks).some(([name, { vital }]) => vital && problems[name] !== undefined)
+    return { ready: !isVitalAway, problems }
   }
 }
 
 export type Ready = ReturnType<typeof readiness>
 
 /** One at a time, also while it hangs. */
-function inTime(name: string, trouble: ReadyCheck['trouble']): () => Promise<string | undefined> {
+function inTime(name: string, problem: ReadyCheck['problem']): () => Promise<string | undefined> {
   let pending: Promise<string | undefined> | undefined
   const late = `The check of ${name} had no answer within ${WITHIN_MS / 1000} s.`
   return () => {
     pending ??= Promise.resolve()
-      .then(trouble)
+      .then(problem)
       .catch(() => `The check of ${name} failed.`)
       .finally(() => {
         pending = undefined

@@ -31,8 +31,8 @@ import type { AnyImageStore } from '../images/any-image-store.js'
 import { openImageStore } from '../images/open-image-store.js'
 import { withInfotext } from '../images/png-text.js'
 import { s3Bucket } from '../images/s3-bucket.js'
-import { forViewing } from '../images/scale-for-model.js'
-import { agentDoor } from '../mcp/mcp-endpoint.js'
+import { scaleForModel } from '../images/scale-for-model.js'
+import { mcpEndpoint } from '../mcp/mcp-endpoint.js'
 import { createModerator } from '../moderation/create-moderator.js'
 import type { ResolveHost } from '../outbound/host-lookup.js'
 import type { Config } from './config.js'
@@ -85,7 +85,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const images = await openImageStore({ ...config, probeBytes }, log)
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db, lock, queue, progress, previews, counter } = foundation
-  const missed = foundation.missesNotices('waiting for generations is disturbed')
+  const missed = foundation.onNotificationsLost('waiting for generations is disturbed')
   const watch = generationWatch(db, config.databaseListenUrl, missed)
   const positions = queuePositions(db)
   const draining = new AbortController()
@@ -129,8 +129,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const authentication = { accounts: accountStore(db), guesses: counter, keyPrefix: config.keyPrefix }
   const limit = { counter, ...config.rateLimit }
   const silent = 'The moderation endpoint does not answer, so NSFW models are refused: check MODERATION_URL.'
-  const moderation = { vital: false, trouble: () => (moderator.isSilent() ? silent : undefined) }
-  const imageChecks = { vital: false, trouble: images.trouble }
+  const moderation = { vital: false, problem: () => (moderator.isSilent() ? silent : undefined) }
+  const imageChecks = { vital: false, problem: images.problem }
   const ready = readiness({ ...foundation.checks, moderation, images: imageChecks }, () => draining.signal.aborted)
   const published = publishedImages(db)
   const site = startWebsite(config, log, foundation, { ports, published, leaving: leaving.signal })
@@ -165,8 +165,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     },
     publishedImages: published,
     website: site.website,
-    agents: agentDoor({
-      ports: { ...ports, forViewing },
+    agents: mcpEndpoint({
+      ports: { ...ports, forViewing: scaleForModel },
       authentication,
       limit,
       baseUrl: config.baseUrl,
@@ -205,7 +205,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   try {
     const url = await app.listen({ host: config.host, port: config.port })
     metrics?.watch({
-      troubles: async () => (await ready()).troubles,
+      problems: async () => (await ready()).problems,
       state: () => serviceState(db),
       pool: db.pool,
     })

@@ -25,7 +25,7 @@ export function startWebhooks(
   images: ImageStore,
   { resolveHost, tracing, metrics }: ProcessOptions & { readonly resolveHost?: ResolveHost },
 ) {
-  const { db, complain, missesNotices, openProducerConnection, openWorkerConnection } = foundation
+  const { db, complain, onNotificationsLost: missesNotices, openProducerConnection, openWorkerConnection } = foundation
   const { allowHttp, allowedNetworks } = config.webhooks
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const onError = complain('webhooks are sent late')
@@ -55,7 +55,7 @@ export function startWebhooks(
 
   return {
     ports: {
-      endpoints: webhookEndpointStore(db, newEndpointId, (id) => deliveries.endWaiting(id)),
+      endpoints: webhookEndpointStore(db, newEndpointId, (id) => deliveries.cancelPending(id)),
       targets: webhookTargets(target),
     },
     async stop() {

@@ -10,7 +10,7 @@ import { refusedPromptNotes } from '../db/generations/submit/refused-prompts.js'
 import { workerCall } from '../db/notifications.js'
 import { finishImage, smallPreviews } from '../images/finish-image.js'
 import { openImageStore } from '../images/open-image-store.js'
-import { forViewing } from '../images/scale-for-model.js'
+import { scaleForModel } from '../images/scale-for-model.js'
 import { imageStoreViaServer } from '../images/upload-via-server.js'
 import { watchedImageStore } from '../images/watched-image-store.js'
 import { createBackend } from '../inference/create-backend.js'
@@ -60,8 +60,12 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const models = modelStore(db)
   const isNsfw = async (id: number) => (await models.find(id))?.nsfw ?? false
   const imageModerator =
-    config.imageModeration && createImageModerator({ ...config.imageModeration, logger: log, isNsfw, forViewing })
-  const ends = generationEnds(config.databaseListenUrl, foundation.missesNotices('cancellations are noticed late'))
+    config.imageModeration &&
+    createImageModerator({ ...config.imageModeration, logger: log, isNsfw, forViewing: scaleForModel })
+  const ends = generationEnds(
+    config.databaseListenUrl,
+    foundation.onNotificationsLost('cancellations are noticed late'),
+  )
   const registry = backendRegistry(db)
   let announcedAt = Number.NEGATIVE_INFINITY
   const ports = {
@@ -99,7 +103,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const pollForWork = () => {
     for (const loop of loops) void loop.serve()
   }
-  const missed = foundation.missesNotices('calls of other workers are lost')
+  const missed = foundation.onNotificationsLost('calls of other workers are lost')
   const call = workerCall(db, config.databaseListenUrl, pollForWork, missed)
   // A job only wakes: the idle backends try to claim in turn. If none can, another worker may.
   const serve = async () => {
@@ -109,10 +113,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   let leaving = false
   const isSilent = () => performance.now() - announcedAt > SILENT_MS
   const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
-  const announced = { vital: true, trouble: () => (isSilent() ? silent : undefined) }
+  const announced = { vital: true, problem: () => (isSilent() ? silent : undefined) }
   const unchecked = 'The moderation endpoint for images does not answer: check IMAGE_MODERATION_URL.'
-  const imageCheck = { vital: false, trouble: () => (imageModerator?.isSilent() ? unchecked : undefined) }
-  const stored = { vital: false, trouble: images.trouble }
+  const imageCheck = { vital: false, problem: () => (imageModerator?.isSilent() ? unchecked : undefined) }
+  const stored = { vital: false, problem: images.problem }
   const ready = readiness(
     {
       ...foundation.checks,
@@ -122,7 +126,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     },
     () => leaving,
   )
-  metrics?.watch({ troubles: async () => (await ready()).troubles, pool: db.pool })
+  metrics?.watch({ problems: async () => (await ready()).problems, pool: db.pool })
   // Before it takes any work: where the port is taken, the process ends here.
   const closeHealthPort = await openHealthPort(config, log, ready, metrics)
   await Promise.all(loops.map((loop) => loop.start()))

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Redis, type RedisOptions } from 'ioredis'
-import { noTls, tlsOptions, tlsTrouble } from '../lib/tls.js'
+import { noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
 
 type OnError = (error: Error) => void
 type Options = Omit<RedisOptions, 'replyMapping'>
@@ -60,7 +60,7 @@ async function connected(redis: Redis, timeoutMs: number): Promise<void> {
     }
     const ready = () => end(resolve)
     const refused = (cause: Error) => {
-      const sentence = refusalOf(cause)
+      const sentence = redisRefusal(cause)
       if (sentence) end(() => reject(new Error(sentence, { cause })))
     }
     const late = async () => {
@@ -74,12 +74,12 @@ async function connected(redis: Redis, timeoutMs: number): Promise<void> {
 }
 
 /** The sentence for a login or TLS that Redis or we refused; undefined for any other error. */
-export const refusalOf = (error: Error): string | undefined =>
+export const redisRefusal = (error: Error): string | undefined =>
   /NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)
     ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
     : /DB index is out of range/.test(error.message)
       ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
-      : tlsTrouble(error, 'Redis', 'REDIS_URL')
+      : tlsRefusal(error, 'Redis', 'REDIS_URL')
 
 /** Whether Redis answers with TLS where we ask without, or the other way round: such a server says nothing to us. */
 async function isOtherwise({ host, port, tls, sentinels }: RedisOptions): Promise<boolean> {

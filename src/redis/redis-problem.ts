@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { refusalOf } from './client.js'
+import { redisRefusal } from './client.js'
 
 /** Where a refusal of Redis says what it is; by its first word. */
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const WRITE = `redis.call('SET', KEYS[1], '1', 'PX', '1000')`
  * Asks what is wrong with Redis now, as one sentence; undefined: nothing.
  * @param prefix of the keys that this process may write
  */
-export function redisTrouble(redis: Redis, prefix: string): () => Promise<string | undefined> {
+export function redisProblem(redis: Redis, prefix: string): () => Promise<string | undefined> {
   /** Why there is no connection. */
   let lost: Error | undefined
   redis.on('error', (error) => {
@@ -46,7 +46,7 @@ function sentenceOf(error: unknown): string {
   const { name = '', message = '' } = (error ?? {}) as Partial<Error>
   const known = REFUSALS[message.split(' ', 1)[0] ?? '']
   if (known) return `${known}. ${WITHOUT}`
-  const refusal = error instanceof Error && refusalOf(error)
+  const refusal = error instanceof Error && redisRefusal(error)
   if (refusal) return `${refusal} ${WITHOUT}`
   if (name === 'ReplyError') return `Redis refuses what it is asked (${message}): look into its log. ${WITHOUT}`
   return 'Redis does not answer, so requests are served without it: check that it runs where REDIS_URL leads, and has not reached its maxclients.'

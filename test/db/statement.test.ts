@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect, it } from 'vitest'
 import { users } from '../../src/db/schema/generations.js'
-import { assign, insertInto, named, param, pick, queryOnce, statement } from '../../src/db/statement.js'
+import { columns, insertInto, param, queryOnce, selectAs, setList, statement } from '../../src/db/statement.js'
 import { useDatabase } from '../support/database.js'
 
 const context = useDatabase()
@@ -25,11 +25,11 @@ it('a statement takes its names from the schema: of columns where it writes, of 
   const { pool } = context.db
   const STORE = statement<{ id: string; createdAt: Date; deletedAt: Date | null }>('store')`
   ${insertInto(users, { username: param('name'), credits: 7 })}
-      RETURNING ${named(pick(users, 'id', 'createdAt', 'deletedAt'))}`
+      RETURNING ${selectAs(columns(users, 'id', 'createdAt', 'deletedAt'))}`
   const stored = await STORE.first(pool, { name: 'one' })
   expect(stored).toEqual({ id: expect.any(String), createdAt: expect.any(Date), deletedAt: null })
   const MARK = statement('mark')`
-  UPDATE ${users} SET ${assign(users, { deletedAt: sql`now()`, credits: sql`${users.credits} - 7` })}
+  UPDATE ${users} SET ${setList(users, { deletedAt: sql`now()`, credits: sql`${users.credits} - 7` })}
        WHERE ${users.id} = ${param('id')}`
   expect(await MARK.count(pool, { id: stored?.id })).toBe(1)
 })

@@ -93,7 +93,7 @@ describe('the file store', () => {
 
 describe('a file system', () => {
   const lacks = (code: string) => ({
-    trouble: undefined,
+    problem: undefined,
     missing: `The file system of ${root} can't sync all that it stores (${code}): after a power cut the newest images may be missing.`,
   })
 

@@ -82,7 +82,7 @@ describe('a bucket that refuses what a put can do without', () => {
   ])('is used without it, and that is told: %s', async (_name, fault, lack) => {
     s3.fault = fault
     expect(await store.check()).toEqual({
-      trouble: undefined,
+      problem: undefined,
       missing: `The bucket "easel" lacks ${lack}: Easel does without, and docs/operators.md says what that costs.`,
     })
     await expectUsable()
@@ -147,7 +147,7 @@ describe('a bucket that does not take everything', () => {
     ['a store', 400, 'EntityTooLarge'],
   ])('names the size that is too large for %s, and takes what is smaller', async (_name, status, code) => {
     s3.fault = refusing(status, code, putsMoreThan(3_000_000))
-    expect((await store.check()).trouble).toBe(
+    expect((await store.check()).problem).toBe(
       `The bucket "easel" refuses a PUT of 9.5 MiB (${status} ${code}), so such images fail: raise the largest size that the store, or the proxy in front of it, takes.`,
     )
     await expect(store.put(newSlug(), Buffer.alloc(3_000_001))).rejects.toBeInstanceOf(ImageTooLarge)
@@ -160,7 +160,7 @@ describe('a bucket that does not take everything', () => {
       request.socket.destroy()
       return 'handled'
     }
-    expect((await store.check()).trouble).toMatch(
+    expect((await store.check()).problem).toMatch(
       /^The bucket "easel" (cannot be reached|did not answer a PUT in time)/,
     )
     await expectUsable()
@@ -169,7 +169,7 @@ describe('a bucket that does not take everything', () => {
   it('is told of if nothing can be removed from it, and its probes do not pile up', async () => {
     s3.fault = refusing(403, 'AccessDenied', asks('DELETE'))
     for (let checks = 0; checks < 3; checks++)
-      expect((await store.check()).trouble).toMatch(/^The bucket "easel" refuses a DELETE \(403 AccessDenied\)/)
+      expect((await store.check()).problem).toMatch(/^The bucket "easel" refuses a DELETE \(403 AccessDenied\)/)
     const left = new Set(s3.seen.filter((line) => line.startsWith('PUT') && line.includes('.probe.')).slice(-9))
     expect(left.size).toBe(2)
     await expectUsable()

@@ -238,10 +238,10 @@ describe('the error message', () => {
 it('a bucket that is away when a process starts holds nothing up, and is told of until it takes images', async () => {
   s3.fault = (_, response) => refuse(response, 404, 'NoSuchBucket')
   const opened = await openImageStore(configOf(env), noLog)
-  expect(opened.trouble()).toBeUndefined()
+  expect(opened.problem()).toBeUndefined()
   onTestFinished(opened.untilUsable())
-  await until(() => opened.trouble()?.startsWith('The bucket "easel" does not exist'), 'the sentence')
+  await until(() => opened.problem()?.startsWith('The bucket "easel" does not exist'), 'the sentence')
   s3.fault = undefined
   expect(await opened.put(slug, png)).toBe(true)
-  expect(opened.trouble()).toBeUndefined()
+  expect(opened.problem()).toBeUndefined()
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { batched, batchedInTurn, shared } from '../../src/lib/batch.js'
+import { batched, batchedInTurn, singleFlight } from '../../src/lib/batch.js'
 
 it('concurrent calls share one load, and each caller gets the value of its key', async () => {
   const loads: (readonly number[])[] = []
@@ -60,7 +60,7 @@ it('the loads of a group run one after the other, also after a failure, and thos
 
 it('a shared value is never older than the request for it', async () => {
   let value = 1
-  const read = shared(async () => value)
+  const read = singleFlight(async () => value)
   expect(await Promise.all([read(), read()])).toEqual([1, 1])
   value = 2
   expect(await read()).toBe(2)

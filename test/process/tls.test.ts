@@ -139,11 +139,11 @@ describe('TLS to Postgres', () => {
     const refused = await until(() => submit().then((answer) => answer.status === 503 && answer), 'a refused submit')
     expectPersonalError(refused, 503, /temporarily unavailable/)
     expect(refused.headers.get('retry-after')).toBe('5')
-    const trouble = await until(async () => {
+    const problem = await until(async () => {
       const { checks } = await (await fetch(`http://127.0.0.1:${port}/ready`)).json()
       return checks.postgres !== 'ok' && checks.postgres
     }, 'the sentence')
-    expect(trouble).toMatch(/has expired: renew it/)
+    expect(problem).toMatch(/has expired: renew it/)
     proxy.show(good)
     await until(async () => (await submit()).status === 201, 'a submit that is taken')
   })

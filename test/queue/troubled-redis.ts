@@ -12,7 +12,7 @@ import { type Service, startService } from '../support/service.js'
 import { redisAvailable } from '../support/services.js'
 import { until } from '../support/until.js'
 
-/** What the service does while Redis is in trouble: troubled-redis.test.ts and, for slow troubles, the long one. */
+/** What the service does while Redis is in problem: troubled-redis.test.ts and, for slow problems, the long one. */
 let gpu: A1111StandIn
 let server: OwnRedis
 let network: FaultProxy
@@ -102,7 +102,7 @@ const running = async (id: string) => (await rowOf(service.db, { id })).status =
 const succeeds = async (user: GivenUser, id: string) =>
   expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
 
-export function testTroubles(troubles: readonly (keyof typeof TROUBLES)[]): void {
+export function testTroubles(problems: readonly (keyof typeof TROUBLES)[]): void {
   beforeAll(async () => {
     if (!redisAvailable) return
     server = await startOwnRedis()
@@ -124,8 +124,8 @@ export function testTroubles(troubles: readonly (keyof typeof TROUBLES)[]): void
   })
 
   describe.skipIf(!redisAvailable)('while Redis', () => {
-    it.each(troubles)('%s, submits are answered and charged once, and their images are made', async (trouble) => {
-      const { begin, end } = TROUBLES[trouble]
+    it.each(problems)('%s, submits are answered and charged once, and their images are made', async (problem) => {
+      const { begin, end } = TROUBLES[problem]
       const [first, second, third, busy] = [
         await givenUser(service.db),
         await givenUser(service.db),
@@ -180,7 +180,7 @@ export function testTroubles(troubles: readonly (keyof typeof TROUBLES)[]): void
         [NOWHERE],
       )
       expect(rows).toEqual([{ status: 'succeeded', attempt: 1, tries: 0 }])
-      expect(gpu.asked()).toHaveLength(6 * troubles.length)
+      expect(gpu.asked()).toHaveLength(6 * problems.length)
     })
   })
 }

@@ -12,7 +12,7 @@ import {
   redisAvailability,
   whenReady,
 } from '../../src/redis/client.js'
-import { redisTrouble } from '../../src/redis/redis-problem.js'
+import { redisProblem } from '../../src/redis/redis-problem.js'
 import { startProxy } from '../programs/chaos/proxy.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { freePort } from '../support/free-port.js'
@@ -175,10 +175,10 @@ describe.skipIf(!redisAvailable)('a process', () => {
     const redis = createFailFastRedis(await startRedisWith('replicaof 127.0.0.1 1'), quiet)
     closers.push(() => redis.disconnect())
     await whenReady(redis)
-    const trouble = redisTrouble(redis, 'easel')
-    expect(await until(trouble, 'the sentence')).toMatch(/^Redis is a replica and takes nothing:/)
+    const problem = redisProblem(redis, 'easel')
+    expect(await until(problem, 'the sentence')).toMatch(/^Redis is a replica and takes nothing:/)
     await redis.replicaof('NO', 'ONE')
-    await until(async () => (await trouble()) === undefined, 'a primary')
+    await until(async () => (await problem()) === undefined, 'a primary')
   })
 })
 
@@ -192,7 +192,7 @@ describe.skipIf(!redisAvailable)('what is wrong with a Redis', () => {
       () => admin.disconnect(),
     )
     await whenReady(redis)
-    return { admin, trouble: redisTrouble(redis, 'easel') }
+    return { admin, problem: redisProblem(redis, 'easel') }
   }
 
   it.each<[string, RegExp, (admin: Redis) => unknown, (admin: Redis) => unknown]>([
@@ -227,12 +227,12 @@ describe.skipIf(!redisAvailable)('what is wrong with a Redis', () => {
       (it) => it.config('SET', 'maxmemory-policy', 'noeviction'),
     ],
   ])('%s is said, and no longer when it is mended', async (_state, sentence, begin, end) => {
-    const { admin, trouble } = await started()
-    expect(await trouble()).toBeUndefined()
+    const { admin, problem } = await started()
+    expect(await problem()).toBeUndefined()
     await begin(admin)
-    expect(await trouble()).toMatch(sentence)
+    expect(await problem()).toMatch(sentence)
     await end(admin)
-    expect(await trouble()).toBeUndefined()
+    expect(await problem()).toBeUndefined()
   })
 
   it('whose user may not run INFO is said, and leaves the process alive, which BullMQ then would not', async () => {
@@ -253,16 +253,16 @@ describe.skipIf(!redisAvailable)('what is wrong with a Redis', () => {
       ...{ onJob: async () => undefined, onError: (error) => errors.push(error) },
     })
     await until(() => errors.some(({ message }) => /NOPERM/.test(message)), 'its error')
-    expect(await redisTrouble(redis, 'easel')()).toMatch(/^Redis gives the user in REDIS_URL too few rights: /)
+    expect(await redisProblem(redis, 'easel')()).toMatch(/^Redis gives the user in REDIS_URL too few rights: /)
     await worker.close(1000)
   })
 
   it('whose password was changed is said although there is no connection', async () => {
-    const { admin, trouble } = await started()
+    const { admin, problem } = await started()
     await admin.config('SET', 'requirepass', 'another')
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
-    await until(async () => /refuses the user or the password/.test((await trouble()) ?? ''), 'the wrong password')
+    await until(async () => /refuses the user or the password/.test((await problem()) ?? ''), 'the wrong password')
     await admin.config('SET', 'requirepass', '')
-    await until(async () => (await trouble()) === undefined, 'the login')
+    await until(async () => (await problem()) === undefined, 'the login')
   })
 })

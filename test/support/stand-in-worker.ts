@@ -1,14 +1,14 @@
 /** What a worker writes about the generations it runs, without running any. */
 
 import type { Generation } from '../../src/core/generations/generation.js'
-import type { ClaimedGeneration, Serves } from '../../src/core/generations/run/ports.js'
+import type { ClaimedGeneration, ServedCapabilities } from '../../src/core/generations/run/ports.js'
 import { SAMPLERS } from '../../src/core/generations/sampler.js'
 import type { Database } from '../../src/db/client.js'
 import { runStore } from '../../src/db/generations/run.js'
 import { type GivenUser, givenGeneration } from './givens.js'
 import { until } from './until.js'
 
-const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+const ANYTHING: ServedCapabilities = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const BY = { worker: 'stand-in', backend: 'stand-in:' }
 
 export function standInWorker(db: Database) {

@@ -53,7 +53,7 @@ describe('an error page', () => {
   it('says on a page and in Allow which methods an address takes', async () => {
     const { status, headers, text } = await ask('GET', '/sign-out')
     expect([status, headers.get('allow')]).toEqual([405, 'POST'])
-    expect(text).toContain('<h1>Not this way</h1>')
+    expect(text).toContain('<h1>Method not allowed</h1>')
     expect(headers.get('content-security-policy')).toContain("default-src 'none'")
     const program = await ask('DELETE', '/docs', '*/*')
     expect([program.status, program.headers.get('allow')]).toEqual([405, 'GET, HEAD'])

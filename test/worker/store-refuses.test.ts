@@ -163,7 +163,7 @@ describe.each(['direct', 'server'])('with UPLOAD_VIA=%s', (via) => {
     s3.fault = undefined
     expect(await second.end()).toMatchObject({ status: 'succeeded' })
     expect([drawn(), await second.charges()]).toEqual([3, CHARGED])
-    await until(async () => (await ready()).checks.images === 'ok', 'the end of the trouble in /ready')
+    await until(async () => (await ready()).checks.images === 'ok', 'the end of the problem in /ready')
   })
 
   it('draws each generation once when a bucket takes all probes and no image', async () => {

@@ -34,7 +34,7 @@ export const LACKING = {
 export type Lacking = keyof typeof LACKING
 
 /** What the live backends can do; at most a second old. */
-export interface Abilities {
+export interface ServableNow {
   /** Whether live backends have the model but none of those the sampler. False while no backend is alive. */
-  lackSampler(filename: string, sampler: string): Promise<boolean>
+  isSamplerUnavailable(filename: string, sampler: string): Promise<boolean>
 }

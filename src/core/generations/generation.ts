@@ -8,7 +8,7 @@ export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
 export type Lane = 'personal' | 'create_image'
 
 /** What a GPU server needs to draw an image. */
-export interface Drawing {
+export interface GenerationParameters {
   readonly prompt: string
   readonly negativePrompt: string
   /** Pixels, multiples of 8. */
@@ -20,7 +20,7 @@ export interface Drawing {
 }
 
 /** The names of a drawing's parameters; stores, answers and `easel jobs show` go by them. */
-export const DRAWING = Object.keys({
+export const PARAMETER_NAMES = Object.keys({
   prompt: true,
   negativePrompt: true,
   width: true,
@@ -28,14 +28,14 @@ export const DRAWING = Object.keys({
   steps: true,
   cfgScale: true,
   sampler: true,
-} satisfies Record<keyof Drawing, true>) as readonly (keyof Drawing)[]
+} satisfies Record<keyof GenerationParameters, true>) as readonly (keyof GenerationParameters)[]
 
 /** Without what else a generation has. */
-export const drawingOf = (it: Drawing) =>
-  Object.fromEntries(DRAWING.map((name) => [name, it[name]])) as unknown as Drawing
+export const parametersOf = (it: GenerationParameters) =>
+  Object.fromEntries(PARAMETER_NAMES.map((name) => [name, it[name]])) as unknown as GenerationParameters
 
 /** What to draw, as either interface asks for it. */
-export interface GenerationRequest extends Drawing {
+export interface GenerationRequest extends GenerationParameters {
   readonly batchSize: number
   /** 0 to 2^32 - 1; undefined means random. */
   readonly seed: number | undefined

@@ -1,7 +1,7 @@
 /** An account's own generations, images and ledger entries, newest first; never another account's. */
 
 import type { Page, PageRequest } from '../../lib/page.js'
-import type { Drawing, Generation, GenerationStatus } from './generation.js'
+import type { Generation, GenerationParameters, GenerationStatus } from './generation.js'
 import type { MadeWith } from './run/backend.js'
 
 export interface GenerationFilter {
@@ -31,7 +31,9 @@ export interface PastGeneration
 }
 
 /** An image as its owner sees it. */
-export interface OwnImage extends Stored<Drawing>, Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
+export interface OwnImage
+  extends Stored<GenerationParameters>,
+    Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
   readonly slug: string
   readonly generationId: string
   readonly seed: number

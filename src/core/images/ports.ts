@@ -19,7 +19,7 @@ export class ImageTooLarge extends Error {}
 /** What a store lacks that takes images all the same, as sentences for the operator. */
 export interface StoreLacks {
   /** Something will fail. */
-  readonly trouble?: string | undefined
+  readonly problem?: string | undefined
   /** Easel does without it. */
   readonly missing?: string | undefined
 }

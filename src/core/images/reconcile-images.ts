@@ -38,7 +38,7 @@ export type ImageDifferences = Readonly<Record<'stillThere' | 'fileGone' | 'unkn
 export class EmptyImageStore extends Error {}
 
 const EXAMPLES = 20
-const PAGE = 500
+const IMAGES_PER_PAGE = 500
 /** A file is stored before its row. */
 const UNRECORDED_FOR_MS = 600_000
 
@@ -78,8 +78,8 @@ export async function reconcileImages(
   }
 
   const left = [...files]
-  for (let from = 0; from < left.length; from += PAGE) {
-    for (const slug of await inventory.unknownAmong(left.slice(from, from + PAGE))) {
+  for (let from = 0; from < left.length; from += IMAGES_PER_PAGE) {
+    for (const slug of await inventory.unknownAmong(left.slice(from, from + IMAGES_PER_PAGE))) {
       const changedAt = await store.changedAt(slug)
       if (!changedAt || Date.now() - changedAt.getTime() <= UNRECORDED_FOR_MS) continue
       note('unknown', slug)

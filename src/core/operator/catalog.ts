@@ -1,5 +1,5 @@
 import type { ModelVersion } from '../catalog/model-version.js'
-import type { By } from './operator-actions.js'
+import type { ActedBy } from './operator-actions.js'
 
 export const MAX_PRICE = 1_000_000
 
@@ -8,7 +8,7 @@ export interface CatalogChanges {
   /** Disabled ones too, in the catalog's order. */
   list(): Promise<ModelVersion[]>
   /** What is queued still runs. */
-  setEnabled(id: number, enabled: boolean, by: By): Promise<boolean>
+  setEnabled(id: number, enabled: boolean, by: ActedBy): Promise<boolean>
   /** In credits per image, for what is submitted from now on. */
-  setPrice(id: number, credits: number, by: By): Promise<boolean>
+  setPrice(id: number, credits: number, by: ActedBy): Promise<boolean>
 }

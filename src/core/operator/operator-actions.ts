@@ -13,9 +13,9 @@ export interface OperatorAct {
 }
 
 /** Who does it, and why. */
-export type By = Pick<OperatorAct, 'actor' | 'reason'>
+export type ActedBy = Pick<OperatorAct, 'actor' | 'reason'>
 
-export interface OperatorAction extends OperatorAct {
+export interface RecordedAct extends OperatorAct {
   readonly id: number
   readonly at: Date
 }
@@ -34,7 +34,7 @@ export type Recorded<Stores> = <T>(
 export interface OperatorActions {
   record(act: OperatorAct): Promise<void>
   /** Newest first. */
-  list(page: PageRequest): Promise<Page<OperatorAction>>
+  list(page: PageRequest): Promise<Page<RecordedAct>>
 }
 
 /** A reason is one line of up to so many characters. */

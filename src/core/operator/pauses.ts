@@ -1,5 +1,5 @@
 import { AppError } from '../errors.js'
-import type { By } from './operator-actions.js'
+import type { ActedBy } from './operator-actions.js'
 
 export const PAUSE_SCOPES = ['all', 'model', 'backend'] as const
 
@@ -18,16 +18,16 @@ export interface Pause extends Pausable {
 /** Both record the act with it. False: it was so before, and nothing was changed. */
 export interface PauseStore {
   /** Claims that begin later leave it waiting; what runs goes on. */
-  pause(what: Pausable, by: By): Promise<boolean>
+  pause(what: Pausable, by: ActedBy): Promise<boolean>
   /** Wakes the workers at once. */
-  resume(what: Pausable, by: By): Promise<boolean>
+  resume(what: Pausable, by: ActedBy): Promise<boolean>
   list(): Promise<Pause[]>
   /** Whether a model version has this file, or a worker has lately reported this backend. */
   knows(what: Pausable): Promise<boolean>
 }
 
 /** Pauses all, a model or a backend. @throws not_found; invalid_request if it is paused already */
-export async function pause(pauses: PauseStore, what: Pausable, by: By): Promise<void> {
+export async function pause(pauses: PauseStore, what: Pausable, by: ActedBy): Promise<void> {
   if (!(await pauses.knows(what)))
     throw new AppError(
       'not_found',
@@ -43,7 +43,7 @@ export async function pause(pauses: PauseStore, what: Pausable, by: By): Promise
 }
 
 /** Lets workers claim it again. @throws invalid_request if it is not paused */
-export async function resume(pauses: PauseStore, what: Pausable, by: By): Promise<void> {
+export async function resume(pauses: PauseStore, what: Pausable, by: ActedBy): Promise<void> {
   if (!(await pauses.resume(what, by)))
     throw new AppError('invalid_request', `${upper(nameOf(what))} is not paused: there is nothing to resume.`)
 }

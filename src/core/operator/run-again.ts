@@ -1,6 +1,6 @@
 import { type ModelStore, requireAvailable } from '../catalog/model-version.js'
 import { AppError } from '../errors.js'
-import { drawingOf } from '../generations/generation.js'
+import { parametersOf } from '../generations/generation.js'
 import type { SubmitPorts, Submitted } from '../generations/submit/ports.js'
 import { submitGeneration } from '../generations/submit/submit.js'
 import type { Oversight } from './overview.js'
@@ -21,7 +21,7 @@ export async function runAgain(ports: RunAgainPorts, id: string, requestId: stri
   const caller = await oversight.callerOf(keyId)
   if (!caller) throw refused('It can not be run again: its key was revoked, or its account deleted.')
   const model = async () => requireAvailable(await models.find(modelVersionId), modelVersionId)
-  const request = { ...drawingOf(failed), batchSize, seed }
+  const request = { ...parametersOf(failed), batchSize, seed }
   try {
     return await submitGeneration(ports, caller, {
       request,

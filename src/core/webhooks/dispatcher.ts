@@ -16,7 +16,7 @@ const MAX_SENDS = 32
 /** So that one account with many dead endpoints leaves most of MAX_SENDS to the others. */
 const MAX_SENDS_PER_ACCOUNT = 8
 /** Notices and jobs can be lost, and processes die: a regular poll finds what they leave. */
-const POLL_MS = 2000
+const DUE_POLL_MS = 2000
 const CLEAN_MS = 60_000
 
 /** Sends due deliveries concurrently, each endpoint independently of the others, in any number of processes. */
@@ -39,7 +39,7 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
     const { endpointId, endpointFailures, attempts } = delivery
     if (outcome.delivered) {
       await deliveries.delivered(delivery, outcome.status)
-      if (endpointFailures >= FAILING) await deliveries.hurry(endpointId)
+      if (endpointFailures >= FAILING) await deliveries.retryNow(endpointId)
       return
     }
     const { fault, status, retryAfterSeconds } = outcome
@@ -48,7 +48,7 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
     const pauseSeconds = endpointPause(endpointFailures + 1, retryAfterSeconds)
     const { disabled } = await deliveries.failed(delivery, { fault, status, retryInSeconds, pauseSeconds })
     if (disabled) {
-      await deliveries.endWaiting(endpointId)
+      await deliveries.cancelPending(endpointId)
       log.warn({ endpointId, fault }, 'webhook endpoint disabled')
     } else if (retryInSeconds === undefined) log.warn({ endpointId, fault, attempts }, 'webhook delivery given up')
     else await jobs.enqueue(delivery, retryInSeconds * 1000)
@@ -61,7 +61,7 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
       if (body === undefined) await record(delivery, { delivered: false, fault: 'picture_removed' })
       else await record(delivery, await sender.send(delivery, body, leaving.signal))
     } catch (err) {
-      if (leaving.signal.aborted) await deliveries.giveBack(delivery).catch(() => undefined)
+      if (leaving.signal.aborted) await deliveries.releaseClaim(delivery).catch(() => undefined)
       else log.warn({ err }, 'a webhook could not be sent, or its result not recorded')
     }
   }
@@ -102,7 +102,7 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
     /** Polls from now on. */
     start(): void {
       const clean = () => deliveries.clean().catch((err) => log.warn({ err }, 'old deliveries could not be deleted'))
-      timers = [setInterval(() => void sendDue(), POLL_MS), setInterval(() => void clean(), CLEAN_MS)]
+      timers = [setInterval(() => void sendDue(), DUE_POLL_MS), setInterval(() => void clean(), CLEAN_MS)]
       void sendDue()
     },
 

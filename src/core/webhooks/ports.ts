@@ -34,11 +34,11 @@ export interface DeliveryStore {
   /** @returns whether the endpoint was disabled: it is gone, or has failed for days */
   failed(delivery: ClaimedDelivery, outcome: FailedTry): Promise<{ readonly disabled: boolean }>
   /** Ends the pending deliveries of an endpoint that gets no more. */
-  endWaiting(endpointId: string): Promise<void>
+  cancelPending(endpointId: string): Promise<void>
   /** Gives the claim back, because this process stops. */
-  giveBack(delivery: ClaimedDelivery): Promise<void>
+  releaseClaim(delivery: ClaimedDelivery): Promise<void>
   /** Makes the pending deliveries of an endpoint that has recovered due soon. */
-  hurry(endpointId: string): Promise<void>
+  retryNow(endpointId: string): Promise<void>
   /** Deletes old deliveries and fails those that have waited for too long. */
   clean(): Promise<void>
 }

@@ -6,21 +6,31 @@ import type { Database } from '../client.js'
 import { catalogRevision, creditLedger, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
 import { signInLinks } from '../schema/website.js'
 import { violatedConstraint } from '../sql-state.js'
-import { assign, eachOf, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
+import {
+  columns,
+  eachOf,
+  insertInto,
+  param,
+  type RowOf,
+  selectAs,
+  setList,
+  statement,
+  typedParams,
+} from '../statement.js'
 
 /** A subscription's status by Postgres's clock. */
 export const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
-const SUBSCRIPTION = { status: STATUS_NOW, ...pick(s, 'plan', 'endDate') }
+const SUBSCRIPTION = { status: STATUS_NOW, ...columns(s, 'plan', 'endDate') }
 
 /** What `toCaller` reads, of a key, its user and their subscription. */
 export const CALLER_COLUMNS = {
   keyId: k.id,
   keyKind: k.kind,
-  ...pick(u, 'id', 'username', 'credits'),
+  ...columns(u, 'id', 'username', 'credits'),
   deleted: sql<boolean>`${u.deletedAt} IS NOT NULL`,
   // Null, like the other columns of a subscription, where there is none.
   status: sql<string | null>`${STATUS_NOW}`,
-  ...pick(s, 'plan', 'endDate'),
+  ...columns(s, 'plan', 'endDate'),
   catalogRevision: sql<string | null>`(SELECT ${catalogRevision.revision} FROM ${catalogRevision})`,
 }
 const CALLER = {
@@ -33,12 +43,12 @@ type CallerRow = RowOf<typeof CALLER>
 const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
   'find_callers',
   { hash: 'bytea' },
-  sql`SELECT ${named(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+  sql`SELECT ${selectAs(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
        WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
 )
 // Leaves out keys that another transaction has locked: waiting for one while it holds others could be a deadlock.
 const NOTE_USE = statement('note_key_use')`
-  UPDATE ${k} SET ${assign(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (ARRAY(
+  UPDATE ${k} SET ${setList(k, { lastUsedAt: sql`now()` })} WHERE ${k.id} = ANY (ARRAY(
     SELECT ${k.id} FROM ${k} WHERE ${k.id} = ANY (${param('ids')}::uuid[]) FOR NO KEY UPDATE SKIP LOCKED))`
 
 /** How long uses are collected: a submit needs its key's row right after the look-up. */
@@ -74,9 +84,9 @@ export type OperatorUser = typeof u.$inferSelect & { readonly subscription: Subs
 // All or nothing; the credits with their row in the ledger.
 const CREATE = statement<{ id: string }>('create_user')`
   WITH created AS (
-    ${insertInto(u, given(u, 'username', 'credits', 'email', 'role'))} RETURNING ${u.id}, ${u.credits}
+    ${insertInto(u, typedParams(u, 'username', 'credits', 'email', 'role'))} RETURNING ${u.id}, ${u.credits}
   ), subscribed AS (
-    ${insertInto(s, { userId: sql`created.id`, status: 'active', ...given(s, 'plan', 'endDate') })}
+    ${insertInto(s, { userId: sql`created.id`, status: 'active', ...typedParams(s, 'plan', 'endDate') })}
       FROM created WHERE ${param('plan')}::text IS NOT NULL
   ), entered AS (
     ${insertInto(creditLedger, {
@@ -90,8 +100,9 @@ const CREATE = statement<{ id: string }>('create_user')`
   SELECT id FROM created`
 
 export const operatorUserStore = ({ orm, pool }: Database) => {
-  const columns = { ...getTableColumns(u), subscription: SUBSCRIPTION }
-  const select = (where: SQL | undefined) => orm.select(columns).from(u).leftJoin(s, eq(s.userId, u.id)).where(where)
+  const accountColumns = { ...getTableColumns(u), subscription: SUBSCRIPTION }
+  const select = (where: SQL | undefined) =>
+    orm.select(accountColumns).from(u).leftJoin(s, eq(s.userId, u.id)).where(where)
 
   return {
     /** Resolves to the new user's id, or undefined if a user of that name exists. */
@@ -145,7 +156,7 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
     /** Marks the user as deleted and keeps what they have. Resolves to the time of the first deletion. */
     async delete(id: string): Promise<Date | undefined> {
       const deletedAt = sql`coalesce(${u.deletedAt}, now())`
-      const [row] = await orm.update(u).set({ deletedAt }).where(eq(u.id, id)).returning(pick(u, 'deletedAt'))
+      const [row] = await orm.update(u).set({ deletedAt }).where(eq(u.id, id)).returning(columns(u, 'deletedAt'))
       return row?.deletedAt ?? undefined
     },
   }
@@ -158,14 +169,14 @@ const END_DATE = sql`${param('endDate')}::timestamptz`
 const CHANGED = { status: sql`coalesce(${STATUS}, ${s.status})`, endDate: sql`coalesce(${END_DATE}, ${s.endDate})` }
 
 const CHANGE = statement<Subscription>('change_subscription')`
-  UPDATE ${s} SET ${assign(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${named(SUBSCRIPTION)}`
+  UPDATE ${s} SET ${setList(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${selectAs(SUBSCRIPTION)}`
 
 const CHANGE_OR_BEGIN = statement<Subscription>('begin_subscription')`
   INSERT INTO ${s} (user_id, plan, status, end_date)
   VALUES (${param('userId')}, ${param('plan')}, coalesce(${STATUS}, 'active'),
           coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz))
-  ON CONFLICT (user_id) DO UPDATE SET ${assign(s, { plan: sql`excluded.plan`, ...CHANGED })}
-  RETURNING ${named(SUBSCRIPTION)}`
+  ON CONFLICT (user_id) DO UPDATE SET ${setList(s, { plan: sql`excluded.plan`, ...CHANGED })}
+  RETURNING ${selectAs(SUBSCRIPTION)}`
 
 export const operatorSubscriptionStore = ({ orm, pool }: Database) => ({
   /**

@@ -1,7 +1,7 @@
 import { and, eq, ne, sql } from 'drizzle-orm'
 import type { Database } from '../client.js'
 import { apiKeys as k, modelVersions as m, usage } from '../schema/generations.js'
-import { named, param, pick, type RowOf, statement } from '../statement.js'
+import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 
 const KEY_USAGE = {
   ...{ keyId: k.id, keyName: k.name, hint: k.hint },
@@ -10,7 +10,7 @@ const KEY_USAGE = {
 }
 
 const USAGE = statement<RowOf<typeof KEY_USAGE>>('usage_of_keys')`
-  SELECT ${named(KEY_USAGE)}
+  SELECT ${selectAs(KEY_USAGE)}
     FROM (SELECT ${usage.apiKeyId}, ${usage.modelVersionId}, count(*) AS images FROM ${usage}
            WHERE ${usage.userId} = ${param('userId')}
              AND ${usage.createdAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
@@ -25,7 +25,7 @@ type NewApiKey = Pick<typeof k.$inferInsert, 'userId' | 'kind' | 'name' | 'hash'
 export const operatorKeyStore = ({ orm, pool }: Database) => ({
   /** `concurrency` is for developer keys; undefined means the table's default. */
   async create(key: NewApiKey): Promise<string> {
-    const [row] = await orm.insert(k).values(key).returning(pick(k, 'id'))
+    const [row] = await orm.insert(k).values(key).returning(columns(k, 'id'))
     if (!row) throw new Error('Postgres did not return the ID of the new key: try again.')
     return row.id
   },
@@ -33,7 +33,7 @@ export const operatorKeyStore = ({ orm, pool }: Database) => ({
   /** Oldest first, revoked ones too; not the website's own. */
   list: (userId: string) =>
     orm
-      .select(pick(k, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'))
+      .select(columns(k, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'))
       .from(k)
       .where(and(eq(k.userId, userId), ne(k.kind, 'website')))
       .orderBy(k.createdAt, k.id),
@@ -45,7 +45,7 @@ export const operatorKeyStore = ({ orm, pool }: Database) => ({
       .update(k)
       .set({ revokedAt })
       .where(and(eq(k.id, id), ne(k.kind, 'website')))
-      .returning(pick(k, 'revokedAt'))
+      .returning(columns(k, 'revokedAt'))
     return row?.revokedAt ?? undefined
   },
 

@@ -5,14 +5,14 @@ import { reserveName } from '../new-name.js'
 import { users as u } from '../schema/generations.js'
 import { identities as i } from '../schema/website.js'
 import { violatedConstraint } from '../sql-state.js'
-import { pick } from '../statement.js'
+import { columns } from '../statement.js'
 
 type Orm = Pick<Database['orm'], 'select' | 'insert' | 'execute'>
 
 export const identityStore = (db: Database): IdentityStore => {
   const find = async (orm: Orm, { issuer, subject }: Identity) => {
     const [found] = await orm
-      .select(pick(u, 'id'))
+      .select(columns(u, 'id'))
       .from(i)
       .innerJoin(u, eq(u.id, i.userId))
       .where(and(eq(i.issuer, issuer), eq(i.subject, subject), isNull(u.deletedAt)))
@@ -45,7 +45,7 @@ export const identityStore = (db: Database): IdentityStore => {
     linkByEmail: (identity, email) =>
       inTurn(identity, async (tx) => {
         const [owner] = await tx
-          .select(pick(u, 'id'))
+          .select(columns(u, 'id'))
           .from(u)
           .where(
             and(
@@ -66,7 +66,7 @@ export const identityStore = (db: Database): IdentityStore => {
       const attempt = (address: string | undefined) =>
         inTurn(identity, async (tx) => {
           if (!(await reserveName(tx, username))) return undefined
-          const [made] = await tx.insert(u).values({ username, email: address }).returning(pick(u, 'id'))
+          const [made] = await tx.insert(u).values({ username, email: address }).returning(columns(u, 'id'))
           if (!made) throw new Error('Postgres did not return the new account: try again.')
           return link(tx, identity, made.id)
         })

@@ -4,9 +4,9 @@ import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
 import { creditLedger as l, users as u } from '../schema/generations.js'
 import { violatedConstraint } from '../sql-state.js'
-import { assign, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
+import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 
-export const LEDGER_ENTRY = pick(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
+export const LEDGER_ENTRY = columns(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
 
 /** An account's ledger, without the operator's references. */
 export const ledgerStore = ({ orm }: Database): LedgerStore => ({
@@ -29,7 +29,7 @@ type GrantOutcome =
   /** The reference is that of another grant, of this amount to this user. */
   | { readonly outcome: 'ref_taken'; readonly amount: number; readonly username: string }
 
-const GRANTED = { ...pick(l, 'userId', 'delta'), ...pick(u, 'username', 'credits') }
+const GRANTED = { ...columns(l, 'userId', 'delta'), ...columns(u, 'username', 'credits') }
 const USER = sql`${param('userId')}::uuid`
 const AMOUNT = sql`${param('amount')}::bigint`
 
@@ -39,13 +39,13 @@ const LOCK_REF = statement('lock_credit_ref')`
 
 // Earlier releases gave one reference to several users: a repeat is compared with the user's own grant.
 const OF_REF = statement<RowOf<typeof GRANTED>>('grant_of_credit_ref')`
-  SELECT ${named(GRANTED)} FROM ${l} JOIN ${u} ON ${u.id} = ${l.userId} WHERE ${l.ref} = ${param('ref')}
+  SELECT ${selectAs(GRANTED)} FROM ${l} JOIN ${u} ON ${u.id} = ${l.userId} WHERE ${l.ref} = ${param('ref')}
    ORDER BY ${l.userId} = ${USER} DESC, ${l.id} LIMIT 1`
 
 // The statement that moves the balance also writes the ledger's row.
 const GRANT = statement<{ balance: number }>('grant_credits')`
   WITH paid AS (
-    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} + ${AMOUNT}` })}
+    UPDATE ${u} SET ${setList(u, { credits: sql`${u.credits} + ${AMOUNT}` })}
      WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL RETURNING ${u.credits}
   )
   ${insertInto(l, {
@@ -53,7 +53,7 @@ const GRANT = statement<{ balance: number }>('grant_credits')`
     kind: 'grant',
     delta: AMOUNT,
     balance: sql`paid.credits`,
-    ...given(l, 'note', 'ref'),
+    ...typedParams(l, 'note', 'ref'),
   })} FROM paid RETURNING ${l.balance}`
 
 export const operatorCreditStore = (db: Database) => ({

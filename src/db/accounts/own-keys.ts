@@ -2,7 +2,7 @@ import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import type { OwnKey, OwnKeyStore } from '../../core/accounts/own-keys.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
-import { given, insertInto, named, param, pick, statement } from '../statement.js'
+import { columns, insertInto, param, selectAs, statement, typedParams } from '../statement.js'
 import { STATUS_NOW } from './accounts.js'
 import { RECENTLY_SPENT } from './spending.js'
 
@@ -17,10 +17,10 @@ const COUNT = statement<{ keys: number }>('count_own_keys')`
   SELECT count(*) AS keys FROM ${k} WHERE ${k.userId} = ${ACCOUNT} AND ${k.kind} = 'personal' AND ${k.revokedAt} IS NULL`
 
 const CREATE = statement('create_own_key')`
-  ${insertInto(k, { userId: ACCOUNT, kind: 'personal', ...given(k, 'name', 'hash', 'hint') })}`
+  ${insertInto(k, { userId: ACCOUNT, kind: 'personal', ...typedParams(k, 'name', 'hash', 'hint') })}`
 
 const LIST = statement<OwnKey>('list_own_keys')`
-  SELECT ${named(pick(k, 'id', 'kind', 'name', 'hint', 'createdAt', 'lastUsedAt'))}, coalesce(by_key.spent, 0) AS spent
+  SELECT ${selectAs(columns(k, 'id', 'kind', 'name', 'hint', 'createdAt', 'lastUsedAt'))}, coalesce(by_key.spent, 0) AS spent
     FROM ${k} LEFT JOIN (
       SELECT api_key_id, sum(spent)::bigint AS spent FROM (${RECENTLY_SPENT}) recent GROUP BY api_key_id
     ) by_key ON by_key.api_key_id = ${k.id}

@@ -7,7 +7,7 @@ import { reserveName } from '../new-name.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
 import { signInLinks as l, unsentMails as m, sessions as t } from '../schema/website.js'
 import { violatedConstraint } from '../sql-state.js'
-import { assign, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
+import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 import { CALLER_COLUMNS, toCaller } from './accounts.js'
 
 /** Nobody knows a key with this hash: that of random bytes. */
@@ -42,12 +42,12 @@ const SIGNED_IN = {
 
 // Every page runs it.
 const FIND = statement<RowOf<typeof SIGNED_IN>>('find_session')`
-  SELECT ${named(SIGNED_IN)} FROM ${t} JOIN ${u} ON ${u.id} = ${t.userId}
+  SELECT ${selectAs(SIGNED_IN)} FROM ${t} JOIN ${u} ON ${u.id} = ${t.userId}
     JOIN ${k} ON ${k.userId} = ${u.id} AND ${k.kind} = 'website' LEFT JOIN ${s} ON ${s.userId} = ${u.id}
    WHERE ${t.tokenHash} = ${param('tokenHash')} AND ${t.expiresAt} > now() AND ${u.deletedAt} IS NULL`
 
 const NOTE_SEEN = statement('note_session_seen')`
-  WITH seen AS (UPDATE ${t} SET ${assign(t, { seenAt: sql`now()` })} WHERE ${t.id} = ${param('id')})
+  WITH seen AS (UPDATE ${t} SET ${setList(t, { seenAt: sql`now()` })} WHERE ${t.id} = ${param('id')})
   DELETE FROM ${t} WHERE ${t.userId} = ${param('accountId')} AND ${t.expiresAt} < now()`
 
 export const sessionStore = ({ orm, pool }: Database): SessionStore => ({
@@ -66,7 +66,7 @@ export const sessionStore = ({ orm, pool }: Database): SessionStore => ({
 
   list: (accountId) =>
     orm
-      .select(pick(t, 'id', 'userAgent', 'createdAt', 'seenAt'))
+      .select(columns(t, 'id', 'userAgent', 'createdAt', 'seenAt'))
       .from(t)
       .where(and(eq(t.userId, accountId), gt(t.expiresAt, sql`now()`)))
       .orderBy(desc(t.seenAt)),
@@ -90,17 +90,17 @@ const ADD_LINK = statement<{ expiresAt: Date }>('add_sign_in_link')`
     userId: sql`${param('accountId')}::uuid`,
     email: sql`${param('email')}::text`,
     expiresAt: sql`now() + ${param('minutes')}::int * interval '1 minute'`,
-  })} RETURNING ${named(pick(l, 'expiresAt'))}`
+  })} RETURNING ${selectAs(columns(l, 'expiresAt'))}`
 
 const REGISTER = statement<{ id: string }>('register_account')`
-  ${insertInto(u, given(u, 'username', 'passwordHash'))} ON CONFLICT DO NOTHING RETURNING ${u.id}`
+  ${insertInto(u, typedParams(u, 'username', 'passwordHash'))} ON CONFLICT DO NOTHING RETURNING ${u.id}`
 
 export const credentialStore = (db: Database): CredentialStore => {
   const { orm, pool } = db
   return {
     async find(nameOrEmail) {
       const [found] = await orm
-        .select({ accountId: u.id, ...pick(u, 'username', 'email', 'passwordHash') })
+        .select({ accountId: u.id, ...columns(u, 'username', 'email', 'passwordHash') })
         .from(u)
         .where(
           and(
@@ -139,7 +139,7 @@ export const credentialStore = (db: Database): CredentialStore => {
 
     async findLink(tokenHash) {
       const [found] = await orm
-        .select(pick(u, 'username'))
+        .select(columns(u, 'username'))
         .from(l)
         .innerJoin(u, eq(u.id, l.userId))
         .where(and(eq(l.tokenHash, tokenHash), isNull(l.email), IS_VALID, isNull(u.deletedAt)))

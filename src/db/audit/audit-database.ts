@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
 import { auditProgress } from '../schema/process.js'
-import { assign, named, pick, queryOnce } from '../statement.js'
+import { columns, queryOnce, selectAs, setList } from '../statement.js'
 import { EXAMPLES, type Violations } from './check.js'
 
 /** Statements over whole tables take longer than those of a request. */
@@ -63,13 +63,13 @@ export async function auditDatabase(url: string) {
     /** Records that everything between had no violation, unless another audit has moved the start meanwhile. */
     moveOn(start: AuditPosition, end: AuditPosition): Promise<void> {
       const unmoved = and(eq(auditProgress.seq, start.seq), eq(auditProgress.ledgerId, start.ledgerId))
-      return write(sql`${assign(auditProgress, end)} WHERE ${unmoved}`)
+      return write(sql`${setList(auditProgress, end)} WHERE ${unmoved}`)
     },
 
     /** Has everything from this position on checked again, because of a violation there. */
     moveBack({ seq, ledgerId }: AuditPosition): Promise<void> {
       const least = { seq: sql`least(seq, ${seq}::bigint)`, ledgerId: sql`least(ledger_id, ${ledgerId}::bigint)` }
-      return write(assign(auditProgress, least))
+      return write(setList(auditProgress, least))
     },
   }
 }
@@ -91,7 +91,7 @@ const END = sql`
                coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
          coalesce((SELECT id FROM credit_ledger WHERE ${SETTLED} ORDER BY id DESC LIMIT 1), 0) + 1 AS "ledgerId"`
 
-const PROGRESS = sql`SELECT ${named(pick(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
+const PROGRESS = sql`SELECT ${selectAs(columns(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
 /** The slices to check, the oldest first; `whole`: from the beginning, whatever earlier audits have checked. */
 export async function partsToAudit(db: AuditDatabase, whole: boolean) {

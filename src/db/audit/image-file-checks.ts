@@ -5,7 +5,7 @@ import { gte, lt, type SQL, sql } from 'drizzle-orm'
 import { newSlug } from '../../core/generations/generation.js'
 import { pngChunks } from '../../core/images/image-bytes.js'
 import { generations as g, images as i } from '../schema/generations.js'
-import { named, pick, type RowOf } from '../statement.js'
+import { columns, type RowOf, selectAs } from '../statement.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type Checks, counted, type Violations } from './check.js'
 
@@ -30,7 +30,7 @@ interface FileAudit {
   readonly signal: AbortSignal
 }
 
-const PAGE = 500
+const IMAGES_PER_PAGE = 500
 /** Files read at a time. */
 const CONCURRENT_READS = 4
 /** A file is stored before its row; after this long the row should exist. */
@@ -39,7 +39,7 @@ const UNRECORDED_FOR_MS = 600_000
 /** Errors of a single file: a broken sector, or a link in its place. Any other error is the whole store's. */
 const UNREADABLE = ['EIO', 'ELOOP']
 
-const IMAGE = pick(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')
+const IMAGE = columns(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')
 type ImageRow = RowOf<typeof IMAGE>
 const STORED = sql`${i.removedAt} IS NULL`
 
@@ -114,7 +114,7 @@ async function wrongImages(audit: FileAudit, which: SQL, isWrong: IsWrong<ImageR
 }
 
 async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator<ImageRow[]> {
-  const select = sql`SELECT ${named(IMAGE)} FROM ${i} WHERE ${which}`
+  const select = sql`SELECT ${selectAs(IMAGE)} FROM ${i} WHERE ${which}`
   if (sample !== undefined) {
     // Slugs are random, so those that follow a random one are a sample; not all rows need to be read.
     const start = newSlug()
@@ -123,7 +123,9 @@ async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator
     return
   }
   for (let after = ''; ; ) {
-    const rows = await db.rows<ImageRow>(sql`${select} AND ${i.slug} > ${after} ORDER BY ${i.slug} LIMIT ${PAGE}`)
+    const rows = await db.rows<ImageRow>(
+      sql`${select} AND ${i.slug} > ${after} ORDER BY ${i.slug} LIMIT ${IMAGES_PER_PAGE}`,
+    )
     const last = rows.at(-1)
     if (!last) return
     after = last.slug

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.js'
 import type { AuditResult, AuditResults } from '../../core/operator/overview.js'
 import { timeLimit, whenAborted } from '../../lib/abort-signals.js'
 import { lastAudit as a, leases as l } from '../schema/process.js'
-import { insertInto, named, param, pick, type Queryable, statement } from '../statement.js'
+import { columns, insertInto, param, type Queryable, selectAs, statement } from '../statement.js'
 import type { Check } from './check.js'
 
 export interface PeriodicAuditPorts {
@@ -108,7 +108,7 @@ const KEEP = statement('keep_audit_result')`
   ON CONFLICT (only_row) DO UPDATE SET took_ms = excluded.took_ms, checks = excluded.checks, finished_at = now()`
 const LAST = statement<AuditResult>(
   'last_audit_result',
-)`SELECT ${named(pick(a, 'finishedAt', 'tookMs', 'checks'))} FROM ${a}`
+)`SELECT ${selectAs(columns(a, 'finishedAt', 'tookMs', 'checks'))} FROM ${a}`
 
 /** What the last audit found; it ends with each next one. */
 export const auditResults = (

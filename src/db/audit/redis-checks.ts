@@ -95,7 +95,7 @@ const staleJobs = (db: AuditDatabase, ids: readonly string[]): Promise<string[]>
      WHERE NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = generation AND ${g.status} IN ('queued', 'processing')
                           AND job = generation || '-' || ${g.attempt})`)
 
-const PAGE = 1000
+const KEYS_PER_PAGE = 1000
 /** In the order in which BullMQ moves a job, so that one that moves during the scan is still seen. */
 const LISTS = ['wait', 'paused', 'active']
 const SETS = ['delayed', 'prioritized', 'waiting-children', 'completed', 'failed']
@@ -121,7 +121,7 @@ async function* redisJobs(redis: AuditRedis): AsyncGenerator<Job[]> {
     for await (const ids of inPages(page)) yield ids.map(kept)
   }
   const start = keyOf(redis, '').length
-  const scan = redis.client.scanStream({ match: keyOf(redis, 'gen_*'), count: PAGE })
+  const scan = redis.client.scanStream({ match: keyOf(redis, 'gen_*'), count: KEYS_PER_PAGE })
   for await (const keys of askAll<string[]>(scan)) {
     const records = keys.map((key) => key.slice(start))
     yield records.filter((id) => RECORD.test(id) && !listed.has(id)).map(kept)
@@ -131,10 +131,10 @@ async function* redisJobs(redis: AuditRedis): AsyncGenerator<Job[]> {
 const kept = (id: string): Job => ({ id, place: 'kept' })
 
 async function* inPages(read: (from: number, to: number) => Promise<string[]>): AsyncGenerator<string[]> {
-  for (let from = 0; ; from += PAGE) {
-    const ids = await ask(read(from, from + PAGE - 1))
+  for (let from = 0; ; from += KEYS_PER_PAGE) {
+    const ids = await ask(read(from, from + KEYS_PER_PAGE - 1))
     if (ids.length > 0) yield ids
-    if (ids.length < PAGE) return
+    if (ids.length < KEYS_PER_PAGE) return
   }
 }
 
@@ -146,7 +146,7 @@ async function* postgresJobs(db: AuditDatabase): AsyncGenerator<Job[]> {
                       WHEN state <> 'active' THEN 'kept'
                       WHEN locked_until_ms < extract(epoch FROM now()) * 1000 THEN 'waiting'
                       ELSE 'taken' END AS place
-        FROM bullmq.job WHERE queue = 'generations' AND id > ${after} ORDER BY id LIMIT ${PAGE}`)
+        FROM bullmq.job WHERE queue = 'generations' AND id > ${after} ORDER BY id LIMIT ${KEYS_PER_PAGE}`)
     const last = page.at(-1)
     if (!last) return
     after = last.id
@@ -158,7 +158,7 @@ async function* postgresJobs(db: AuditDatabase): AsyncGenerator<Job[]> {
 async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding> {
   const unknown = new Set<string>()
   for (let after = '-'; ; ) {
-    const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', PAGE))
+    const events = await ask(redis.client.xrange(keyOf(redis, 'events'), after, '+', 'COUNT', KEYS_PER_PAGE))
     // Names and values alternate.
     const jobs = events.flatMap(([, fields]) => fields.filter((_, i) => i % 2 === 1 && fields[i - 1] === 'jobId'))
     const ids = jobs.map(generationOf)
@@ -166,7 +166,7 @@ async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding
       SELECT id FROM unnest(${sql.param(ids)}::text[]) AS e (id) WHERE NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = e.id)`
     for (const id of await db.texts(unknownHere)) unknown.add(id)
     const last = events.at(-1)
-    if (!last || events.length < PAGE) return counted([...unknown])
+    if (!last || events.length < KEYS_PER_PAGE) return counted([...unknown])
     after = `(${last[0]}`
   }
 }

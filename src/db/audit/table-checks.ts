@@ -18,7 +18,7 @@ const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
 /** IMAGE_MODERATION_REFUND, which may have changed since, says whether these are given back. */
 const WAS_REFUSED = `g.error = '${IMAGE_REFUSED}'`
 
-const ACTIVE = `g.status IN ('queued', 'processing')`
+const ACTIVE_SQL = `g.status IN ('queued', 'processing')`
 /** The reconciler passes every half second: what is this late was missed. */
 const LATE = `interval '30 seconds'`
 /** now() is a statement's start, which may be slightly before the start of the statement whose row it sees. */
@@ -77,7 +77,7 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
     UNION SELECT min(generation_id) FROM idempotency_keys GROUP BY user_id, key HAVING count(*) > 1`,
   'one-active-charged-job-per-user': `
     SELECT u.username FROM generations g JOIN users u ON u.id = g.user_id
-     WHERE ${ACTIVE} AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
+     WHERE ${ACTIVE_SQL} AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
   // Each generation with the one before it, in the order of generations_history.
   'charged-jobs-never-overlapped': ({ generations }) => `
     SELECT g.id FROM ${generations} g
@@ -87,7 +87,7 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
           AND NOT b.metered ORDER BY b.created_at DESC, b.seq DESC LIMIT 1)`,
   'metered-jobs-keep-to-their-keys-limit': `
     SELECT 'key ' || k.id FROM generations g JOIN api_keys k ON k.id = g.api_key_id
-     WHERE ${ACTIVE} AND g.metered GROUP BY k.id, k.concurrency HAVING count(*) > k.concurrency`,
+     WHERE ${ACTIVE_SQL} AND g.metered GROUP BY k.id, k.concurrency HAVING count(*) > k.concurrency`,
   'jobs-end-by-their-deadline': `SELECT id FROM generations g WHERE ${NOT_ENDED} AND deadline_at < now() - ${LATE}`,
   'running-jobs-have-a-worker': `
     SELECT id FROM generations WHERE status = 'processing' AND lease_until < now() - ${LATE}`,

@@ -6,7 +6,7 @@ import type { Database } from '../client.js'
 import { PAUSED_BACKEND, pausedModel } from '../pause-conditions.js'
 import { modelVersions as m } from '../schema/generations.js'
 import { backends as b } from '../schema/process.js'
-import { pick } from '../statement.js'
+import { columns } from '../statement.js'
 
 /** The contract's order: by lower(model_name) in byte order, then lower(name), then id. */
 export const CATALOG_ORDER = [sql`lower(${m.modelName}) COLLATE "C"`, sql`lower(${m.name}) COLLATE "C"`, m.id]
@@ -39,11 +39,11 @@ export const modelStore = ({ orm }: Database, chosen?: number): ModelStore & Ser
   const seen = gte(b.seenAt, sql`now() - ${sql.placeholder('withinMs')}::float8 * interval '1 ms'`)
   const has = or(isNull(b.models), sql`${m.filename} = ANY (${b.models})`)
   const serving = orm
-    .select(pick(b, 'worker'))
+    .select(columns(b, 'worker'))
     .from(b)
     .where(and(b.up, seen, has, not(PAUSED_BACKEND)))
   const listServed = orm
-    .select(pick(m, 'id'))
+    .select(columns(m, 'id'))
     .from(m)
     .where(and(m.enabled, not(pausedModel(m.filename)), exists(serving)))
     .prepare('list_served_models')

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { isOutage } from '../../core/outage.js'
-import { tlsTrouble } from '../../lib/tls.js'
+import { tlsRefusal } from '../../lib/tls.js'
 import type { Database } from '../client.js'
 import { generations } from '../schema/generations.js'
 import { backends, leases } from '../schema/process.js'
@@ -35,9 +35,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
  * The sentence for a refusal that a person can do something about; undefined for any other error.
  * @param variable the one whose URL led to it
  */
-export function refusalOf(error: unknown, variable = 'DATABASE_URL'): string | undefined {
+export function databaseRefusal(error: unknown, variable = 'DATABASE_URL'): string | undefined {
   const sentence = loginRefusal(error) ?? SENTENCES[stateOf(error) ?? '']
-  return sentence?.replaceAll('DATABASE_URL', variable) ?? tlsTrouble(innermost(error), 'Postgres', variable)
+  return sentence?.replaceAll('DATABASE_URL', variable) ?? tlsRefusal(innermost(error), 'Postgres', variable)
 }
 
 function innermost(error: unknown): unknown {
@@ -68,7 +68,7 @@ const MENDED_BY_HAND = /^(28|3D|42)/
 
 /** @throws Error with one sentence where waiting does not help */
 function requireOutage(error: unknown, variable?: string): void {
-  const sentence = refusalOf(error, variable)
+  const sentence = databaseRefusal(error, variable)
   const isByHand = MENDED_BY_HAND.test(stateOf(error) ?? '') || (sentence && sqlState(error) === undefined)
   if (isByHand || loginRefusal(error) || !isOutage(error))
     throw new Error(sentence ?? (error as Error).message, { cause: error })
@@ -105,19 +105,19 @@ const LOOK = sql`
   WITH written AS (UPDATE ${generations} SET status = status WHERE false) SELECT 1 FROM ${generations} LIMIT 1`
 
 /** Why the database can't be used now, as one sentence; undefined if its tables can be read and written. */
-export const databaseTrouble = ({ pool }: Database): Promise<string | undefined> =>
-  queryOnce(pool, LOOK).then(() => undefined, troubleOf)
+export const databaseProblem = ({ pool }: Database): Promise<string | undefined> =>
+  queryOnce(pool, LOOK).then(() => undefined, problemOf)
 
-function troubleOf(error: unknown): string {
-  const refusal = refusalOf(error)
+function problemOf(error: unknown): string {
+  const refusal = databaseRefusal(error)
   if (refusal) return refusal
   if (sqlState(error)) return `Postgres cannot work now: ${(error as Error).message}.`
   return 'Postgres does not answer: see whether it runs where DATABASE_URL leads.'
 }
 
 /** The same for its tables, where it answers: an older database may have been restored. */
-export const migrationTrouble = ({ pool }: Database): Promise<string | undefined> =>
-  isMigrated(pool).then((migrated) => (migrated ? undefined : NOT_MIGRATED), refusalOf)
+export const migrationProblem = ({ pool }: Database): Promise<string | undefined> =>
+  isMigrated(pool).then((migrated) => (migrated ? undefined : NOT_MIGRATED), databaseRefusal)
 
 /** Longer than a busy Postgres takes. */
 const NOTICE_WITHIN_MS = 3000

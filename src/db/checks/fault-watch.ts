@@ -1,10 +1,10 @@
 /** Watches a Postgres that answers, but refuses statements for the state that it is in: read-only, a full disk, … */
 import { databaseError, sqlState } from '../sql-state.js'
-import { refusalOf } from './database-checks.js'
+import { databaseRefusal } from './database-checks.js'
 
 export interface FaultWatchPorts {
   /** What is wrong with Postgres now, as one sentence; undefined: nothing. */
-  readonly trouble: () => Promise<string | undefined>
+  readonly problem: () => Promise<string | undefined>
   readonly onFault: (error: Error) => void
   /** Called once after the last fault. */
   readonly onEnd: () => void
@@ -16,12 +16,12 @@ const OVER_AFTER_MS = 5000
 
 const DISK_FULL = '53100'
 
-export function faultWatch({ trouble, onFault, onEnd }: FaultWatchPorts) {
+export function faultWatch({ problem, onFault, onEnd }: FaultWatchPorts) {
   let last: { readonly error: Error; readonly at: number } | undefined
   let timer: NodeJS.Timeout | undefined
 
   const look = async (): Promise<void> => {
-    const isOver = (await trouble()) === undefined && last && performance.now() - last.at > OVER_AFTER_MS
+    const isOver = (await problem()) === undefined && last && performance.now() - last.at > OVER_AFTER_MS
     if (timer === undefined) return // stopped
     if (!isOver) {
       timer = setTimeout(() => void look(), LOOK_EVERY_MS)
@@ -38,7 +38,7 @@ export function faultWatch({ trouble, onFault, onEnd }: FaultWatchPorts) {
       timer ??= setTimeout(() => void look(), LOOK_EVERY_MS)
     },
     /** What was noticed and no look at Postgres shows, as one sentence. */
-    trouble: (): string | undefined => (sqlState(last?.error) === DISK_FULL ? refusalOf(last?.error) : undefined),
+    problem: (): string | undefined => (sqlState(last?.error) === DISK_FULL ? databaseRefusal(last?.error) : undefined),
     /** What Postgres refuses now, though other statements may work, as one sentence. */
     refused: (): string | undefined => last && `Postgres refuses statements: ${reasonOf(last.error)}`,
     stop(): void {
@@ -48,4 +48,5 @@ export function faultWatch({ trouble, onFault, onEnd }: FaultWatchPorts) {
   }
 }
 
-const reasonOf = (error: Error): string => refusalOf(error) ?? `${databaseError(error)?.message}; look into its log.`
+const reasonOf = (error: Error): string =>
+  databaseRefusal(error) ?? `${databaseError(error)?.message}; look into its log.`

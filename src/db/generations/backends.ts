@@ -1,7 +1,7 @@
 /** What the live backends can do, and what none of them can. */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { Abilities, Lacking } from '../../core/generations/failure-reason.js'
+import type { Lacking, ServableNow } from '../../core/generations/failure-reason.js'
 import { MAX_SEED, SIZE_STEP } from '../../core/generations/generation.js'
 import type { BackendRegistry } from '../../core/generations/run/ports.js'
 import { SAMPLERS } from '../../core/generations/sampler.js'
@@ -10,7 +10,7 @@ import type { Database } from '../client.js'
 import { ALL_PAUSED, PAUSED_BACKEND } from '../pause-conditions.js'
 import { generations as g } from '../schema/generations.js'
 import { backends as b } from '../schema/process.js'
-import { assign, given, insertInto, list, param, pick, statement } from '../statement.js'
+import { columns, commaList, insertInto, param, setList, statement, typedParams } from '../statement.js'
 
 /** A backend is alive if it was seen within this time; workers report every few seconds. */
 export const ALIVE = sql`interval '15 seconds'`
@@ -19,17 +19,17 @@ const MISSING = sql`interval '60 seconds'`
 
 const ABILITIES = ['models', 'samplers', 'maxSeed', 'sizeMultiple', 'maxCfgScale'] as const
 const abilitiesOf = (row: Readonly<Record<(typeof ABILITIES)[number], SQLWrapper>>) =>
-  list(ABILITIES.map((name) => sql`${row[name]}`))
+  commaList(ABILITIES.map((name) => sql`${row[name]}`))
 const excluded = alias(b, 'excluded')
 
 // A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
 const ANNOUNCE = statement('announce_backend')`
   ${insertInto(b, {
-    ...given(b, 'worker', 'name', 'up', 'loaded', 'error', 'failing', ...ABILITIES),
+    ...typedParams(b, 'worker', 'name', 'up', 'loaded', 'error', 'failing', ...ABILITIES),
     errorAt: sql`CASE WHEN ${param('error')}::text IS NOT NULL THEN now() END`,
   })}
-  ON CONFLICT (worker, name) DO UPDATE SET ${assign(b, {
-    ...pick(excluded, 'up', 'loaded', 'error', 'failing', ...ABILITIES),
+  ON CONFLICT (worker, name) DO UPDATE SET ${setList(b, {
+    ...columns(excluded, 'up', 'loaded', 'error', 'failing', ...ABILITIES),
     seenAt: sql`now()`,
     errorAt: sql`CASE WHEN ${b.error} IS NOT DISTINCT FROM ${excluded.error} AND (${excluded.up} OR NOT ${b.up})
       THEN ${b.errorAt} ELSE ${excluded.errorAt} END`,
@@ -63,7 +63,7 @@ const CHANGED = sql`${b.changedAt} > now() - ${MISSING}`
 
 /** False while everything is paused, or if one live backend serves everything: then the queue need not be searched. */
 export const SOME_UNSERVED = sql`NOT ${ALL_PAUSED} AND EXISTS (${ALIVE_BACKEND}) AND NOT EXISTS (${ALIVE_BACKEND} AND ${b.models} IS NULL
-  AND ${b.samplers} @> ARRAY[${list(SAMPLERS.map((sampler) => sql`${sampler}`))}]
+  AND ${b.samplers} @> ARRAY[${commaList(SAMPLERS.map((sampler) => sql`${sampler}`))}]
   AND ${b.maxSeed} >= ${MAX_SEED} AND ${b.sizeMultiple} <= ${SIZE_STEP} AND ${b.maxCfgScale} IS NULL)`
 
 /** Some backend serves the model, and none of these can do this. */
@@ -98,18 +98,18 @@ const LACK_SAMPLER = statement('lack_sampler')`
    WHERE ${NO_SAMPLER}`
 
 /** An answer serves every submit within this time. */
-const FRESH_MS = 1000
+const BACKENDS_FRESH_MS = 1000
 
 /** Uses the reconciler's conditions, so that a submit refuses nothing that the reconciler would let wait. */
-export function backendAbilities({ pool }: Database): Abilities {
+export function backendAbilities({ pool }: Database): ServableNow {
   const known = new Map<string, { readonly since: number; readonly lack: Promise<boolean> }>()
 
   return {
-    lackSampler(filename, sampler) {
+    isSamplerUnavailable(filename, sampler) {
       const key = `${sampler} ${filename}`
       const now = performance.now()
       const last = known.get(key)
-      if (last && now - last.since < FRESH_MS) return last.lack
+      if (last && now - last.since < BACKENDS_FRESH_MS) return last.lack
       const lack = LACK_SAMPLER.count(pool, { filename, sampler }).then((found) => found > 0)
       known.set(key, { since: now, lack })
       lack.catch(() => known.delete(key))

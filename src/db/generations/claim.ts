@@ -1,13 +1,13 @@
 /** The claim: which generation a worker runs next. */
 import { sql } from 'drizzle-orm'
-import { DRAWING, MAX_SEED } from '../../core/generations/generation.js'
+import { MAX_SEED, PARAMETER_NAMES } from '../../core/generations/generation.js'
 import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
-import type { ClaimedGeneration, RunStore, Serves } from '../../core/generations/run/ports.js'
+import type { ClaimedGeneration, RunStore, ServedCapabilities } from '../../core/generations/run/ports.js'
 import { MOVED } from '../notifications.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
 import { generations as g } from '../schema/generations.js'
 import { queueTurn } from '../schema/process.js'
-import { assign, named, param, pick, type Queryable, statement } from '../statement.js'
+import { columns, param, type Queryable, selectAs, setList, statement } from '../statement.js'
 import { KIND, notLeft, YIELDED } from './other-backends.js'
 
 /** Three heartbeats of core/generations/run/times.ts. Also what a crash of a worker costs. */
@@ -115,19 +115,19 @@ const PREFERRED = sql`
 
 /** 8. Since when the chosen one has been passed over. */
 const PASSED_OVER = sql`
-  UPDATE ${g} SET ${assign(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
+  UPDATE ${g} SET ${setList(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
    WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM preferred)`
 
 /** 9. How many of Create Image have been claimed in a row. */
 const COUNTED = sql`
-  UPDATE ${queueTurn} SET ${assign(queueTurn, {
+  UPDATE ${queueTurn} SET ${setList(queueTurn, {
     createImageStreak: sql`
       CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM streak) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
   })} FROM chosen`
 
 /** 10. The attempt begins. */
 const CLAIMED = sql`
-  UPDATE ${g} SET ${assign(g, {
+  UPDATE ${g} SET ${setList(g, {
     status: 'processing',
     worker: param('worker'),
     backend: param('backend'),
@@ -136,9 +136,9 @@ const CLAIMED = sql`
     leaseUntil: LEASE_UNTIL,
   })}
    WHERE ${g.id} = coalesce((SELECT id FROM preferred), (SELECT id FROM chosen))
-  RETURNING ${named({
-    ...pick(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...DRAWING),
-    ...pick(g, 'batchSize', 'seed', 'slugs', 'cost', 'attempt', 'tries', 'requestId', 'traceparent'),
+  RETURNING ${selectAs({
+    ...columns(g, 'id', 'lane', 'metered', 'modelVersionId', 'modelName', 'filename', ...PARAMETER_NAMES),
+    ...columns(g, 'batchSize', 'seed', 'slugs', 'cost', 'attempt', 'tries', 'requestId', 'traceparent'),
     accountId: g.userId,
     keyId: g.apiKeyId,
   })}`
@@ -171,7 +171,7 @@ export const claim = (on: Queryable, ...[by, serves, affinity]: Parameters<RunSt
 const NO_AFFINITY = { filename: null, maxDelayMs: 0, msPerPixelStep: 0 }
 
 /** The needs that a backend does not meet, as bits of `generation_needs`. */
-const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: Serves): number =>
+const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: ServedCapabilities): number =>
   (maxSeed < MAX_SEED ? 1 : 0) +
   (sizeMultiple > 8 ? 2 : 0) +
   (sizeMultiple > 16 ? 4 : 0) +

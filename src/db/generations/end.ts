@@ -4,9 +4,9 @@ import type { Database } from '../client.js'
 import { FINISHED } from '../notifications.js'
 import { creditLedger, generations as g, users as u } from '../schema/generations.js'
 import { sqlState } from '../sql-state.js'
-import { assign, insertInto, named, param, pick, type Queryable, statement } from '../statement.js'
+import { columns, insertInto, param, type Queryable, selectAs, setList, statement } from '../statement.js'
 
-const ACTIVE = sql`${g.status} IN ('queued', 'processing')`
+const IS_ACTIVE = sql`${g.status} IN ('queued', 'processing')`
 
 /**
  * Ends generations as failed and, with `refund`, gives their credits back: the only place where that happens.
@@ -17,21 +17,21 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
   // Each user appears at most once among the charged rows (the unique index on active ones), so the join adds up.
   statement<EndedGeneration>(name)`
     WITH ended AS (
-      UPDATE ${g} SET ${assign(g, {
+      UPDATE ${g} SET ${setList(g, {
         status: 'failed',
         error: reason,
         finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
         leaseUntil: null,
       })}
-       WHERE ${ACTIVE} AND (${which})
-      RETURNING ${named({
-        ...pick(g, 'id', 'attempt', 'metered', 'cost', 'finishedAt', 'requestId'),
+       WHERE ${IS_ACTIVE} AND (${which})
+      RETURNING ${selectAs({
+        ...columns(g, 'id', 'attempt', 'metered', 'cost', 'finishedAt', 'requestId'),
         accountId: g.userId,
         reason: g.error,
         leftovers: sql`CASE WHEN ${g.startedAt} IS NULL THEN '{}' ELSE ${g.slugs} END`,
       })}
     ), given AS (
-      UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
+      UPDATE ${u} SET ${setList(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
        WHERE ${u.id} = ended."accountId" AND NOT ended.metered AND ${param('refund')}::boolean
       RETURNING ${u.credits}, ended.*
     ), entered AS (
@@ -59,7 +59,7 @@ export const cancelStore = ({ pool }: Database): CancelStore => ({
     (onlyQueued ? CANCEL_QUEUED : CANCEL).first(pool, { id, reason, refund: true }),
 })
 
-const PAGE = 200
+const FAILED_PER_PAGE = 200
 /** Per pass; the next pass ends the rest. */
 const PAGES = 10
 /** A generation that cannot be ended is left out for this long, so that it does not hold up the others. */
@@ -74,10 +74,10 @@ export type FailureRule = ReturnType<typeof failureRule>
 export function failureRule(name: string, which: SQL, reason: SQL, order: SQL) {
   const select = (count: number, condition: SQL) => sql`
     SELECT ${g.id} FROM ${g} JOIN ${u} ON ${u.id} = ${g.userId}
-     WHERE ${ACTIVE} AND (${which}) AND (${condition}) ORDER BY ${order} LIMIT ${count}`
+     WHERE ${IS_ACTIVE} AND (${which}) AND (${condition}) ORDER BY ${order} LIMIT ${count}`
   // Locks the rows here, those of the users too, to skip what another transaction holds instead of waiting for it.
   const locked = (selected: SQL) => sql`${g.id} = ANY (ARRAY(${selected} FOR NO KEY UPDATE OF ${g}, ${u} SKIP LOCKED))`
-  const page = select(PAGE, sql`${g.id} <> ALL (${param('setAside')}::text[])`)
+  const page = select(FAILED_PER_PAGE, sql`${g.id} <> ALL (${param('setAside')}::text[])`)
   return {
     page: failStatement(name, locked(page), reason),
     one: failStatement(`${name}_one`, locked(select(1, OF_ID)), reason),
@@ -126,7 +126,7 @@ export function failingInPages(
           return endEach(rule, await rule.ids.rows(on, values))
         })
         ended.push(...ofPage)
-        if (!pageFailed && ofPage.length < PAGE) break
+        if (!pageFailed && ofPage.length < FAILED_PER_PAGE) break
       }
     } catch (error) {
       // The caller must get what was ended; the next pass meets the error again.

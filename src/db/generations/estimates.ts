@@ -11,7 +11,7 @@ import { statement } from '../statement.js'
 import { ALIVE } from './backends.js'
 
 /** A snapshot is used for this long, and then until the next one is ready. */
-const FRESH_MS = 3000
+const ESTIMATES_FRESH_MS = 3000
 /** Older ones are useless. */
 const USABLE_MS = 30_000
 
@@ -66,7 +66,7 @@ export function durationEstimates({ pool }: Database): DurationEstimates {
       }
       return { pace, ...workload }
     },
-    { freshMs: FRESH_MS, usableMs: USABLE_MS },
+    { freshMs: ESTIMATES_FRESH_MS, usableMs: USABLE_MS },
   )
 
   return { current: () => latest().catch(() => undefined) }

@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/pg-core'
-import { DRAWING, type GenerationStatus } from '../../core/generations/generation.js'
+import { type GenerationStatus, PARAMETER_NAMES } from '../../core/generations/generation.js'
 import type {
   GenerationFilter,
   HistoryStore,
@@ -19,7 +19,7 @@ import {
   users as u,
 } from '../schema/generations.js'
 import { webhookDeliveries as d, webhookEndpoints as e } from '../schema/webhooks.js'
-import { named, param, pick, queryOnce, statement } from '../statement.js'
+import { columns, param, queryOnce, selectAs, statement } from '../statement.js'
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
 const ORDER = sql`${g.createdAt} DESC, ${g.seq} DESC`
@@ -27,18 +27,18 @@ const PLACE = { at: sql`(extract(epoch FROM ${g.createdAt}) * 1000000)::bigint`,
 const placeOf = ([at, seq]: readonly number[]) =>
   sql`(timestamptz 'epoch' + ${at}::float8 * interval '1 microsecond', ${seq}::bigint)`
 
-interface Place {
+interface HistoryPosition {
   readonly at: number
   readonly seq: number
 }
 
-const MADE_FROM = pick(g, 'modelVersionId', 'modelName', 'filename', ...DRAWING)
+const MADE_FROM = columns(g, 'modelVersionId', 'modelName', 'filename', ...PARAMETER_NAMES)
 
-const GENERATION = named({
+const GENERATION = selectAs({
   ...PLACE,
   ...MADE_FROM,
-  ...pick(g, 'id', 'lane', 'metered', 'status', 'batchSize', 'seed', 'error'),
-  ...pick(g, 'createdAt', 'startedAt', 'finishedAt'),
+  ...columns(g, 'id', 'lane', 'metered', 'status', 'batchSize', 'seed', 'error'),
+  ...columns(g, 'createdAt', 'startedAt', 'finishedAt'),
   charged: g.cost,
   refunded: sql`coalesce((SELECT ${l.delta} FROM ${l}
     WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`,
@@ -54,18 +54,19 @@ const madeOnOf = (accountId: SQLWrapper) => sql`
 
 const imageOf = (accountId: SQLWrapper) => ({
   ...MADE_FROM,
-  ...pick(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
-  ...pick(i, 'hasThumbnail'),
+  ...columns(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
+  ...columns(i, 'hasThumbnail'),
   madeOn: madeOnOf(accountId),
 })
 
-const FIND_GENERATION = statement<PastGeneration & Place>('find_own_generation')`
+const FIND_GENERATION = statement<PastGeneration & HistoryPosition>('find_own_generation')`
   SELECT ${GENERATION} FROM ${g} WHERE ${g.id} = ${param('id')} AND ${g.userId} = ${param('accountId')}`
 
-const toGeneration = ({ at: _at, seq: _seq, ...generation }: PastGeneration & Place): PastGeneration => generation
+const toGeneration = ({ at: _at, seq: _seq, ...generation }: PastGeneration & HistoryPosition): PastGeneration =>
+  generation
 
 const FIND_IMAGE = statement<OwnImage>('find_own_image')`
-  SELECT ${named(imageOf(sql`${param('accountId')}::uuid`))} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
+  SELECT ${selectAs(imageOf(sql`${param('accountId')}::uuid`))} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
    WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
 
 const THERE = sql`(${g.createdAt}, ${g.seq})`
@@ -81,7 +82,7 @@ function neighboursOf(accountId: string, slug: string): SQL {
   const newer = sql`${THERE} >= ${HERE} AND (${THERE} > ${HERE} OR ${i.idx} < here.idx)`
   const older = sql`${THERE} <= ${HERE} AND (${THERE} < ${HERE} OR ${i.idx} > here.idx)`
   return sql`
-    SELECT ${named({
+    SELECT ${selectAs({
       newer: first(newer, sql`${g.createdAt}, ${g.seq}, ${i.idx} DESC`),
       older: first(older, sql`${ORDER}, ${i.idx}`),
     })}
@@ -115,7 +116,7 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
 
   async generations(accountId, filter, { limit, after }) {
     const where = and(matching(accountId, filter), after && sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
-    const rows = await queryOnce<PastGeneration & Place>(
+    const rows = await queryOnce<PastGeneration & HistoryPosition>(
       pool,
       sql`SELECT ${GENERATION} FROM ${g} WHERE ${where} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
     )
@@ -138,10 +139,10 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
     )
     // Under the table's own name: what is selected and sought reads its columns either way.
     const searched = sql`(SELECT * FROM ${g} WHERE ${own} ORDER BY ${ORDER} LIMIT ${SEARCHED}) AS ${g}`
-    const rows = await queryOnce<OwnImage & Place & { readonly idx: number }>(
+    const rows = await queryOnce<OwnImage & HistoryPosition & { readonly idx: number }>(
       pool,
       sql`
-        SELECT ${named({ ...PLACE, ...imageOf(account), idx: i.idx })} FROM ${sought ? searched : g}
+        SELECT ${selectAs({ ...PLACE, ...imageOf(account), idx: i.idx })} FROM ${sought ? searched : g}
           JOIN ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
          WHERE ${where} ORDER BY ${ORDER}, ${i.idx} LIMIT ${limit + 1}`,
     )
@@ -151,7 +152,7 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
     // Under the table's own name, too: the place is computed of that row only.
     const last = sql`
       SELECT ${g.createdAt}, ${g.seq} FROM ${g} WHERE ${own} ORDER BY ${ORDER} OFFSET ${SEARCHED - 1} LIMIT 1`
-    const [end] = await queryOnce<Place>(pool, sql`SELECT ${named(PLACE)} FROM (${last}) AS ${g}`)
+    const [end] = await queryOnce<HistoryPosition>(pool, sql`SELECT ${selectAs(PLACE)} FROM (${last}) AS ${g}`)
     return { items: page.items, next: end && [end.at, end.seq, MAX_INDEX] }
   },
 
@@ -168,16 +169,17 @@ interface OperatorFilter {
   readonly limit: number
 }
 
-const LISTED = {
-  ...pick(g, 'seq', 'id', 'status', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
-  ...pick(g, 'createdAt', 'startedAt', 'finishedAt'),
+const HISTORY_COLUMNS = {
+  ...columns(g, 'seq', 'id', 'status', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
+  ...columns(g, 'createdAt', 'startedAt', 'finishedAt'),
   username: u.username,
 }
 
 export const operatorGenerationStore = ({ orm }: Database) => ({
   /** Newest first; of any user, deleted ones too. Each query reads one index from its end. */
   list({ status, userId, limit }: OperatorFilter) {
-    const which = (where: SQL | undefined) => orm.select(LISTED).from(g).innerJoin(u, eq(u.id, g.userId)).where(where)
+    const which = (where: SQL | undefined) =>
+      orm.select(HISTORY_COLUMNS).from(g).innerJoin(u, eq(u.id, g.userId)).where(where)
     if (userId) {
       const filter = and(eq(g.userId, userId), status && eq(g.status, status))
       return which(filter).orderBy(desc(g.createdAt), desc(g.seq)).limit(limit)
@@ -209,7 +211,7 @@ export const operatorGenerationStore = ({ orm }: Database) => ({
       // By the account's endpoints: no index has the generation.
       deliveries: await orm
         .select(
-          pick(
+          columns(
             d,
             'endpointId',
             'type',
@@ -230,13 +232,13 @@ export const operatorGenerationStore = ({ orm }: Database) => ({
   },
 
   async statusOf(id: string): Promise<GenerationStatus | undefined> {
-    const [row] = await orm.select(pick(g, 'status')).from(g).where(eq(g.id, id))
+    const [row] = await orm.select(columns(g, 'status')).from(g).where(eq(g.id, id))
     return row?.status
   },
 
   /** Queued and processing ones, charged or metered. */
   async activeOf(userId: string): Promise<string[]> {
     const active = and(eq(g.userId, userId), inArray(g.status, ['queued', 'processing']))
-    return (await orm.select(pick(g, 'id')).from(g).where(active)).map(({ id }) => id)
+    return (await orm.select(columns(g, 'id')).from(g).where(active)).map(({ id }) => id)
   },
 })

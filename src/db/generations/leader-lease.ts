@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import type { DutyLease } from '../../core/generations/repair/ports.js'
+import type { LeaderLease } from '../../core/generations/repair/ports.js'
 import type { Database } from '../client.js'
 import { leases as l } from '../schema/process.js'
 import { param, statement } from '../statement.js'
@@ -8,28 +8,28 @@ import { param, statement } from '../statement.js'
 const LEASE_SECONDS = 2
 
 // Not an advisory lock: a row works through a connection pooler, and a paused holder loses it.
-const HOLD = statement('hold_duty')`
+const HOLD = statement('hold_leader_lease')`
   INSERT INTO ${l} (name, holder, until)
   VALUES (${param('name')}, ${param('holder')}, now() + make_interval(secs => ${LEASE_SECONDS}))
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE ${l.holder} = excluded.holder OR ${l.until} < now()`
 
-/** When a reconciler last held its duty, as SQL; null: none has it. */
+/** When the leader last renewed its lease, as SQL; null: there is none. */
 export const RECONCILED_AT = sql`(SELECT ${l.until} - make_interval(secs => ${LEASE_SECONDS}) FROM ${l} WHERE ${l.name} = 'reconciler')`
 
-/** A pass takes the duty twice a second. */
+/** A pass renews it twice a second. */
 const FRESH = sql`interval '10 seconds'`
 const AT_WORK = statement('reconciler_at_work')`SELECT WHERE ${RECONCILED_AT} > now() - ${FRESH}`
 
 /** What is wrong with the repairs, as one sentence; undefined: nothing that Postgres tells. */
-export const repairTrouble = ({ pool }: Database): Promise<string | undefined> =>
+export const repairProblem = ({ pool }: Database): Promise<string | undefined> =>
   AT_WORK.count(pool).then(
     (found) => (found > 0 ? undefined : IDLE),
     () => undefined,
   )
 const IDLE = 'No reconciler has been at work for 10 s: nothing is repaired; the log of any process says why.'
 
-export const dutyLease = ({ orm, pool }: Database, name: string, holder: string): DutyLease => ({
+export const leaderLease = ({ orm, pool }: Database, name: string, holder: string): LeaderLease => ({
   hold: async () => (await HOLD.count(pool, { name, holder })) === 1,
 
   async release() {

@@ -5,14 +5,14 @@ import { BACKEND_FAULTS } from '../../core/generations/run/backend.js'
 import { PAUSED_BACKEND } from '../pause-conditions.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
 import { backends as b } from '../schema/process.js'
-import { list, param, statement } from '../statement.js'
+import { commaList, param, statement } from '../statement.js'
 import { ALIVE } from './backends.js'
 
 /** The kind of a generation `g`, as the index `generations_queue_of_kind` has it behind the lane. */
 export const KIND = sql`${g.filename}, ${g.sampler},
   generation_needs(${g.seed}, ${g.batchSize}, ${g.width}, ${g.height}, ${g.cfgScale})`
 
-const FAULTS = sql`(${list(BACKEND_FAULTS.map((kind) => sql`${kind}`))})`
+const FAULTS = sql`(${commaList(BACKEND_FAULTS.map((kind) => sql`${kind}`))})`
 
 /** The needs of a generation that a backend `b` does not meet, as `unmetNeeds` has them. */
 const UNMET_BY_OTHER = sql`(CASE WHEN ${b.maxSeed} < ${MAX_SEED} THEN 1 ELSE 0 END

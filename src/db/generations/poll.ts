@@ -8,11 +8,11 @@ import { batched } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { FINISHED, listenTo, MOVED } from '../notifications.js'
 import { generations as g, images as i } from '../schema/generations.js'
-import { eachOf, named, param, pick, type RowOf, statement } from '../statement.js'
+import { columns, eachOf, param, type RowOf, selectAs, statement } from '../statement.js'
 
 export const VIEW = {
-  ...pick(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
-  ...pick(g, 'filename', 'width', 'height', 'steps', 'batchSize'),
+  ...columns(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
+  ...columns(g, 'filename', 'width', 'height', 'steps', 'batchSize'),
   elapsedMs: sql<number | null>`CASE WHEN ${g.status} = 'processing' AND ${g.attempt} = 1 THEN
     (extract(epoch FROM clock_timestamp() - ${g.startedAt}) * 1000)::float8 END`,
   slugs: sql<string[] | null>`CASE WHEN ${g.status} = 'succeeded' THEN (
@@ -25,15 +25,15 @@ export type ViewRow = RowOf<typeof VIEW>
 const FIND_OWNED = eachOf<ViewRow, 'id' | 'accountId'>(
   'find_owned',
   { id: 'text', accountId: 'uuid' },
-  sql`SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item."accountId"`,
+  sql`SELECT ${selectAs(VIEW)} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item."accountId"`,
 )
 
 // How many they are is hidden from the planner: see eachOf.
 const FIND_ALL = statement<ViewRow>('find_views')`
-  SELECT ${named(VIEW)} FROM ${g} WHERE ${g.id} = ANY ((SELECT ${param('ids')}::text[])::text[])`
+  SELECT ${selectAs(VIEW)} FROM ${g} WHERE ${g.id} = ANY ((SELECT ${param('ids')}::text[])::text[])`
 
 const FIND_MOVED = statement<ViewRow>('find_moved')`
-  SELECT ${named(VIEW)} FROM unnest(${param('ids')}::text[], ${param('statuses')}::text[]) AS seen (id, status)
+  SELECT ${selectAs(VIEW)} FROM unnest(${param('ids')}::text[], ${param('statuses')}::text[]) AS seen (id, status)
     JOIN ${g} ON ${g.id} = seen.id AND ${g.status} <> seen.status`
 
 export const pollStore = ({ pool }: Database): PollStore => {

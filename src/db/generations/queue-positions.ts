@@ -8,7 +8,7 @@ import { generations as g } from '../schema/generations.js'
 import { queueTurn } from '../schema/process.js'
 import { statement } from '../statement.js'
 
-const FRESH_MS = 400
+const POSITIONS_FRESH_MS = 400
 
 // Each lane's waiting seqs, sorted, as eight big-endian bytes each: a hundred thousand are 800 kB and need no parsing.
 const waitingIn = (lane: Lane) => sql`
@@ -29,7 +29,7 @@ export function queuePositions({ pool }: Database): QueuePositions {
     const waiting = { personal: lanes.personal.length / 8, create_image: lanes.create_image.length / 8 }
     return { lanes, depths: { streak: streak ?? 0, waiting } }
   }
-  const current = snapshot(take, { freshMs: FRESH_MS })
+  const current = snapshot(take, { freshMs: POSITIONS_FRESH_MS })
 
   return {
     async of({ lane, seq }) {

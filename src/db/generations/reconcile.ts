@@ -13,7 +13,7 @@ import { MOVED } from '../notifications.js'
 import { pausedModel } from '../pause-conditions.js'
 import { generations as g, idempotencyKeys as r } from '../schema/generations.js'
 import { unenqueued } from '../schema/process.js'
-import { assign, param, statement } from '../statement.js'
+import { param, setList, statement } from '../statement.js'
 import { CLEAN_BACKENDS, SOME_UNSERVED, UNSERVABLE } from './backends.js'
 import { type FailureRule, failingInPages, failureRule } from './end.js'
 import { CLEAN_BOARDS } from './live-boards.js'
@@ -22,7 +22,7 @@ import { BACK_IN_QUEUE, notePutBack } from './run.js'
 import { CLEAN_REFUSED_PROMPTS } from './submit/refused-prompts.js'
 import { CLEAN_UNANSWERED } from './submit/unanswered.js'
 
-const PAGE = 1000
+const ROWS_PER_PAGE = 1000
 /** Of expired keys, in one call of `clean`. */
 const CLEANED_PAGES = 20
 
@@ -30,7 +30,7 @@ const LEASE_EXPIRED = sql`${g.status} = 'processing' AND ${g.leaseUntil} < now()
 
 const REQUEUE_LOST = statement<Delivery>('requeue_lost')`
   WITH requeued AS (
-    UPDATE ${g} SET ${assign(g, { ...BACK_IN_QUEUE, deaths: sql`${g.deaths} + 1`, notBefore: sql`now()` })}
+    UPDATE ${g} SET ${setList(g, { ...BACK_IN_QUEUE, deaths: sql`${g.deaths} + 1`, notBefore: sql`now()` })}
      WHERE ${g.id} = ANY (ARRAY(
              SELECT ${g.id} FROM ${g}
               WHERE ${LEASE_EXPIRED} AND ${g.deaths} + 1 < ${MAX_DEATHS} FOR NO KEY UPDATE SKIP LOCKED))
@@ -70,19 +70,19 @@ const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
     SELECT * FROM ${g} WHERE ${g.id} = ${unenqueued.generationId} LIMIT 1) ${g}
    WHERE ${g.attempt} = ${unenqueued.attempt} AND ${g.status} = 'queued' AND ${g.notBefore} <= now()
      AND (${g.createdAt} < now() - interval '2 seconds' OR ${g.attempt} > 1)
-   LIMIT ${PAGE}`
+   LIMIT ${ROWS_PER_PAGE}`
 
 // In the order of an index, so that it reads no more rows than it returns.
 const FIRST_QUEUED = statement<Delivery>('first_queued')`
   SELECT ${g.id}, ${g.attempt} FROM ${g}
-   WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${PAGE}`
+   WHERE ${g.status} = 'queued' ORDER BY ${g.lane}, ${g.seq} LIMIT ${ROWS_PER_PAGE}`
 
 const ACTIVE_PAGE = statement<{ id: string; accountId: string; remainingMs: number }>('active_page')`
   SELECT ${g.id}, ${g.userId} AS "accountId",
          greatest(extract(epoch FROM ${g.deadlineAt} - now()) * 1000, 0)::integer AS "remainingMs"
     FROM ${g}
    WHERE ${g.status} IN ('queued', 'processing') AND NOT ${g.metered} AND ${g.userId} > ${param('after')}
-   ORDER BY ${g.userId} LIMIT ${PAGE}`
+   ORDER BY ${g.userId} LIMIT ${ROWS_PER_PAGE}`
 
 const ENDED_AMONG = statement<{ id: string }>('ended_among')`
   SELECT ${g.id} FROM ${g}
@@ -93,13 +93,13 @@ const WASTED_SLUGS = statement<{ slug: string }>('wasted_slugs')`
   SELECT unnest(${g.slugs}) AS slug FROM ${g}
    WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
      AND ${g.finishedAt} BETWEEN now() - interval '1 hour' AND now() - interval '30 seconds'
-   ORDER BY ${g.finishedAt} DESC LIMIT ${PAGE}`
+   ORDER BY ${g.finishedAt} DESC LIMIT ${ROWS_PER_PAGE}`
 
 // The outer condition is for a key that was reserved again meanwhile: it is no longer old.
 const OLD_KEY = sql`${r.createdAt} < now() - interval '24 hours'`
 const CLEAN_KEYS = statement('clean_idempotency_keys')`
   DELETE FROM ${r} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
-    SELECT ctid FROM ${r} WHERE ${OLD_KEY} ORDER BY ${r.createdAt} LIMIT ${PAGE}))`
+    SELECT ctid FROM ${r} WHERE ${OLD_KEY} ORDER BY ${r.createdAt} LIMIT ${ROWS_PER_PAGE}))`
 
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean
@@ -123,7 +123,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
     wastedSlugs: async () => (await WASTED_SLUGS.rows(pool)).map(({ slug }) => slug),
 
     async clean() {
-      for (let pages = 1; pages <= CLEANED_PAGES; pages++) if ((await CLEAN_KEYS.count(pool)) !== PAGE) break
+      for (let pages = 1; pages <= CLEANED_PAGES; pages++) if ((await CLEAN_KEYS.count(pool)) !== ROWS_PER_PAGE) break
       for (const forget of [
         CLEAN_MISSING_JOBS,
         CLEAN_UNANSWERED,

@@ -4,7 +4,7 @@ import type { ClaimedGeneration, PutBackReason, RunStore } from '../../core/gene
 import type { Database } from '../client.js'
 import { FINISHED, MOVED } from '../notifications.js'
 import { generations as g, images, putBackAttempts, usage } from '../schema/generations.js'
-import { assign, insertInto, param, pick, type RowOf, statement } from '../statement.js'
+import { columns, insertInto, param, type RowOf, setList, statement } from '../statement.js'
 import { claim, LEASE_UNTIL } from './claim.js'
 import { failStatement } from './end.js'
 import { noteMissingJob } from './missing-jobs.js'
@@ -13,7 +13,7 @@ import { SERVED_BY_OTHER } from './other-backends.js'
 const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('attempt')} AND ${g.status} = 'processing'`
 
 const HEARTBEAT = statement('heartbeat_generation')`
-  UPDATE ${g} SET ${assign(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
+  UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
 
 const ended = alias(g, 'ended')
 const image = alias(images, 'image')
@@ -22,7 +22,7 @@ const image = alias(images, 'image')
 // that took over may be behind.
 const SUCCEED = statement('succeed_generation')`
   WITH ended AS (
-    UPDATE ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${setList(g, {
       status: 'succeeded',
       finishedAt: sql`greatest(now(), ${g.createdAt}, ${g.startedAt})`,
       leaseUntil: null,
@@ -34,7 +34,7 @@ const SUCCEED = statement('succeed_generation')`
   ), shown AS (
     ${insertInto(images, {
       generationId: ended.id,
-      ...pick(image, 'slug', 'idx', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith'),
+      ...columns(image, 'slug', 'idx', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith'),
       hasThumbnail: sql`coalesce(${image.hasThumbnail}, false)`,
       createdAt: ended.finishedAt,
     })} FROM ended, image
@@ -42,7 +42,7 @@ const SUCCEED = statement('succeed_generation')`
     ${insertInto(usage, {
       generationId: ended.id,
       idx: image.idx,
-      ...pick(ended, 'apiKeyId', 'userId', 'modelVersionId'),
+      ...columns(ended, 'apiKeyId', 'userId', 'modelVersionId'),
       createdAt: ended.finishedAt,
     })} FROM ended, image WHERE ended.metered
   )
@@ -64,7 +64,7 @@ export const BACK_IN_QUEUE = {
 export const notePutBack = (putBack: string, reason: SQLWrapper | PutBackReason, counted: SQLWrapper | boolean) => sql`
   ${insertInto(putBackAttempts, {
     generationId: g.id,
-    ...pick(g, 'attempt', 'worker', 'backend', 'claimedAt'),
+    ...columns(g, 'attempt', 'worker', 'backend', 'claimedAt'),
     reason,
     counted,
   })} FROM ${sql.identifier(putBack)} AS ended CROSS JOIN LATERAL (
@@ -72,7 +72,7 @@ export const notePutBack = (putBack: string, reason: SQLWrapper | PutBackReason,
 
 const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   WITH requeued AS (
-    UPDATE ${g} SET ${assign(g, {
+    UPDATE ${g} SET ${setList(g, {
       ...BACK_IN_QUEUE,
       tries: sql`${g.tries} + ${param('counted')}::boolean::integer`,
       notBefore: sql`now() + make_interval(secs => ${param('delaySeconds')}::float8)`,
@@ -88,11 +88,11 @@ const PUT_BACKS = statement<{ count: number }>('put_backs_of_generation')`
   SELECT count(*)::integer AS count FROM ${putBackAttempts}
    WHERE ${putBackAttempts.generationId} = ${param('id')} AND ${putBackAttempts.reason} = ${param('reason')}`
 
-const STANDING = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
+const CURRENT_ATTEMPT = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
   SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
-  const standing = (id: string) => STANDING.first(pool, { id })
+  const standing = (id: string) => CURRENT_ATTEMPT.first(pool, { id })
   /** A retried write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
   const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
     const now = await standing(id)
@@ -100,7 +100,7 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
   }
 
   return {
-    standing,
+    currentAttempt: standing,
 
     putBacks: async (id, reason) => (await PUT_BACKS.first(pool, { id, reason }))?.count ?? 0,
 

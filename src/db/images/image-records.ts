@@ -5,12 +5,12 @@ import type { PublishedImages } from '../../core/images/published-image.js'
 import type { ImageRemovals, RemovedImage, Takedowns } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
 import { generations as g, images as i, takedowns } from '../schema/generations.js'
-import { assign, param, pick, statement } from '../statement.js'
+import { columns, param, setList, statement } from '../statement.js'
 
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
-      ...pick(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail'),
+      ...columns(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail'),
       removed: sql<boolean>`${i.removedAt} IS NOT NULL`,
       modelName: g.modelName,
     })
@@ -22,7 +22,7 @@ export const publishedImages = ({ orm }: Database): PublishedImages => {
 }
 
 /** Listed at a time. */
-const LISTED = 500
+const IMAGES_PER_PAGE = 500
 
 /** All images that were not removed. */
 export const imageList = ({ orm }: Database) => ({
@@ -31,11 +31,11 @@ export const imageList = ({ orm }: Database) => ({
   async *pages(): AsyncGenerator<MovingImage[]> {
     for (let after = ''; ; ) {
       const page = await orm
-        .select(pick(i, 'slug', 'sha256', 'hasThumbnail'))
+        .select(columns(i, 'slug', 'sha256', 'hasThumbnail'))
         .from(i)
         .where(and(gt(i.slug, after), isNull(i.removedAt)))
         .orderBy(asc(i.slug))
-        .limit(LISTED)
+        .limit(IMAGES_PER_PAGE)
       const last = page.at(-1)
       if (!last) return
       yield page
@@ -45,7 +45,7 @@ export const imageList = ({ orm }: Database) => ({
 })
 
 const REMOVE = statement<RemovedImage>('remove_image')`
-  UPDATE ${i} SET ${assign(i, {
+  UPDATE ${i} SET ${setList(i, {
     removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
     removedAt: sql`coalesce(${i.removedAt}, now())`,
   })}
@@ -63,7 +63,7 @@ const TAKEDOWNS = 10
 
 // The first wait is longer than a try may take, the last one is about an hour.
 const CLAIM_TAKEDOWNS = statement<{ slug: string }>('claim_takedowns')`
-  UPDATE ${takedowns} SET ${assign(takedowns, {
+  UPDATE ${takedowns} SET ${setList(takedowns, {
     attempts: sql`${takedowns.attempts} + 1`,
     dueAt: sql`now() + interval '15 seconds' * 2 ^ least(${takedowns.attempts}, 8)`,
   })}
@@ -81,13 +81,13 @@ export const takedownStore = ({ orm, pool }: Database): Takedowns => ({
 })
 
 /** Small enough for one statement's time limit, however much a user has. */
-const PAGE = 1000
+const ENDED_PER_PAGE = 1000
 
 // A page counts what is done already too: otherwise it might search millions of rows.
 const ENDED = sql`ended AS MATERIALIZED (
   SELECT ${g.id}, ${g.seq}, ${g.slugs} FROM ${g}
    WHERE ${g.userId} = ${param('userId')} AND ${g.seq} > ${param('after')} AND ${g.status} IN ('succeeded', 'failed')
-   ORDER BY ${g.seq} LIMIT ${PAGE})`
+   ORDER BY ${g.seq} LIMIT ${ENDED_PER_PAGE})`
 
 const endedStatement = (name: string, change: SQL) =>
   statement<{ done: number; last: number | null }>(name)`
@@ -96,13 +96,13 @@ const endedStatement = (name: string, change: SQL) =>
 
 const WIPE_PROMPTS = endedStatement(
   'wipe_prompts',
-  sql`UPDATE ${g} SET ${assign(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
+  sql`UPDATE ${g} SET ${setList(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
      WHERE ${g.id} = ended.id AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
 )
 
 const REMOVE_ALL = endedStatement(
   'remove_images_of_user',
-  sql`UPDATE ${i} SET ${assign(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
+  sql`UPDATE ${i} SET ${setList(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
      WHERE ${i.generationId} = ended.id AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
 )
 

@@ -5,7 +5,7 @@ import { generations as g, images as i, takedowns } from '../schema/generations.
 import { queryOnce } from '../statement.js'
 
 /** Listed at a time. */
-const LISTED = 1000
+const IMAGES_PER_PAGE = 1000
 
 export const imageInventory = ({ orm, pool }: Database): ImageInventory => ({
   async *pages() {
@@ -15,7 +15,7 @@ export const imageInventory = ({ orm, pool }: Database): ImageInventory => ({
         .from(i)
         .where(gt(i.slug, after))
         .orderBy(asc(i.slug))
-        .limit(LISTED)
+        .limit(IMAGES_PER_PAGE)
       const last = page.at(-1)
       if (!last) return
       yield page

@@ -71,7 +71,7 @@ export async function migrateDatabase(
       tell(`Migration ${n + 1} of ${missing.length}: ${file.tag}`)
       await apply(client, file, tell)
     }
-    await patiently(() => runMigrations(client as unknown as PgQueryable), tell)
+    await retryWhileLocked(() => runMigrations(client as unknown as PgQueryable), tell)
     const db = drizzle(client)
     if ((await db.$count(modelVersions)) === 0) await db.insert(modelVersions).values([...SEED_MODELS])
     return missing.map(({ tag }) => tag)
@@ -104,7 +104,7 @@ async function apply(client: pg.Client, { sql: statements, hash, folderMillis }:
       )
     else together.push(statement)
   }
-  await patiently(async () => {
+  await retryWhileLocked(async () => {
     await client.query('BEGIN')
     try {
       for (const statement of together) await client.query(statement)
@@ -124,7 +124,7 @@ async function isOnExistingTable(client: pg.Client, statement: string): Promise<
 
 async function runAlone(client: pg.Client, statement: string, tell: Tell): Promise<void> {
   const index = INDEX.exec(statement)?.groups?.name
-  await patiently(async () => {
+  await retryWhileLocked(async () => {
     // It blocks nothing while it waits.
     if (/\bCONCURRENTLY\b/.test(statement)) await client.query('SET lock_timeout = 0')
     try {
@@ -146,7 +146,7 @@ const isBroken = (client: pg.Client, index: string): Promise<boolean> =>
 const exists = async (client: pg.Client, rows: SQL) => (await queryOnce(client, rows)).length > 0
 
 /** Repeats work that did not get its locks in time. */
-async function patiently(work: () => Promise<unknown>, tell: Tell): Promise<void> {
+async function retryWhileLocked(work: () => Promise<unknown>, tell: Tell): Promise<void> {
   const until = performance.now() + LOCKED_WITHIN_MS
   for (let round = 1; ; round++) {
     try {

@@ -7,17 +7,18 @@ import { type Database, withTransaction } from '../client.js'
 import { operatorGenerationStore } from '../generations/history.js'
 import { generations as g, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
 import { identities, refusedPrompts as r, signInLinks, sessions as t } from '../schema/website.js'
-import { list, named, pick, queryOnce } from '../statement.js'
+import { columns, commaList, queryOnce, selectAs } from '../statement.js'
 import { operatorWebhookStore } from '../webhooks/endpoints.js'
 
 const NAME = sql`lower(${u.username})`
-const ACTIVE = inArray(g.status, ['queued', 'processing'])
+const IS_ACTIVE = inArray(g.status, ['queued', 'processing'])
 
-const LISTED = named({
-  ...pick(u, 'id', 'username', 'email', 'role', 'credits', 'createdAt', 'deletedAt'),
-  ...pick(s, 'plan'),
+const USER_COLUMNS = selectAs({
+  ...columns(u, 'id', 'username', 'email', 'role', 'credits', 'createdAt', 'deletedAt'),
+  ...columns(s, 'plan'),
   status: sql`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`,
-  activeGenerationId: sql`(SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${u.id} AND ${ACTIVE} LIMIT 1)`.inlineParams(),
+  activeGenerationId:
+    sql`(SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${u.id} AND ${IS_ACTIVE} LIMIT 1)`.inlineParams(),
   lastSeenAt: sql`greatest((SELECT max(${t.seenAt}) FROM ${t} WHERE ${t.userId} = ${u.id}),
     (SELECT max(${k.lastUsedAt}) FROM ${k} WHERE ${k.userId} = ${u.id}))`,
 })
@@ -56,10 +57,10 @@ export function administration(db: Database): Administration {
           // The first condition is for the index.
           id === undefined ? undefined : sql`${NAME} >= ${name} AND (${NAME}, ${u.id}) > (${name}, ${id}::uuid)`,
         )
-        const order = list([NAME, sql`${u.id}`])
+        const order = commaList([NAME, sql`${u.id}`])
         const rows = await queryOnce<ListedAccount>(
           pool,
-          sql`SELECT ${LISTED}
+          sql`SELECT ${USER_COLUMNS}
                 FROM (SELECT * FROM ${u} WHERE ${where} ORDER BY ${order} LIMIT ${limit + 1}) ${u}
                 LEFT JOIN ${s} ON ${s.userId} = ${u.id} ORDER BY ${order}`,
         )
@@ -84,9 +85,9 @@ export function administration(db: Database): Administration {
       activeOf: operatorGenerationStore(db).activeOf,
       listActive: (accountId, limit) =>
         orm
-          .select(pick(g, 'id', 'status', 'modelName', 'batchSize', 'cost', 'createdAt'))
+          .select(columns(g, 'id', 'status', 'modelName', 'batchSize', 'cost', 'createdAt'))
           .from(g)
-          .where(and(eq(g.userId, accountId), ACTIVE))
+          .where(and(eq(g.userId, accountId), IS_ACTIVE))
           .orderBy(desc(g.createdAt), desc(g.seq))
           .limit(limit),
     },

@@ -3,7 +3,7 @@ import type { CatalogChanges } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
 import { modelVersions as m } from '../schema/generations.js'
-import { assign, param, pick, statement } from '../statement.js'
+import { columns, param, setList, statement } from '../statement.js'
 import { recordingOf } from './operator-actions.js'
 
 interface OperatorModelStore extends CatalogChanges {
@@ -23,10 +23,10 @@ const OF_ID = sql`WHERE ${m.id} = ${param('id')}::bigint RETURNING ${m.id}`
 const recorded = (done: SQL) => sql`WITH done AS (${done}), recorded AS (${recordingOf(sql`done`)}) SELECT FROM done`
 
 const SET_ENABLED = statement('set_model_enabled')`${recorded(sql`
-  UPDATE ${m} SET ${assign(m, { enabled: sql`${param('enabled')}::boolean` })} ${OF_ID}`)}`
+  UPDATE ${m} SET ${setList(m, { enabled: sql`${param('enabled')}::boolean` })} ${OF_ID}`)}`
 
 const SET_PRICE = statement('set_model_price')`${recorded(sql`
-  UPDATE ${m} SET ${assign(m, { creditsPerImage: sql`${param('credits')}::integer` })} ${OF_ID}`)}`
+  UPDATE ${m} SET ${setList(m, { creditsPerImage: sql`${param('credits')}::integer` })} ${OF_ID}`)}`
 
 export const operatorModelStore = (db: Database): OperatorModelStore => ({
   import: (models) =>
@@ -35,7 +35,7 @@ export const operatorModelStore = (db: Database): OperatorModelStore => ({
       const assigned = assigning.flatMap(({ createImageModel }) => createImageModel ?? [])
       const ids = assigning.map(({ id }) => id)
       const [taken] = await tx
-        .select(pick(m, 'id', 'createImageModel'))
+        .select(columns(m, 'id', 'createImageModel'))
         .from(m)
         .where(and(inArray(m.createImageModel, assigned), notInArray(m.id, ids)))
         .limit(1)

@@ -3,9 +3,9 @@ import type { OperatorAct, OperatorActions } from '../../core/operator/operator-
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { operatorActions as a } from '../schema/website.js'
-import { given, insertInto, pick, type Queryable, statement } from '../statement.js'
+import { columns, insertInto, type Queryable, statement, typedParams } from '../statement.js'
 
-const ACT = given(a, 'actor', 'action', 'target', 'reason')
+const ACT = typedParams(a, 'actor', 'action', 'target', 'reason')
 
 /** For a statement that does something and records it: parameters `actor`, `action`, `target`, `reason`. */
 export const recordingOf = (done: SQLWrapper) => sql`${insertInto(a, ACT)} FROM ${done}`
@@ -20,7 +20,7 @@ export const operatorActionStore = ({ orm, pool }: Database): OperatorActions =>
 
   async list({ limit, after: [before] = [] }) {
     const rows = await orm
-      .select(pick(a, 'id', 'at', 'actor', 'action', 'target', 'reason'))
+      .select(columns(a, 'id', 'at', 'actor', 'action', 'target', 'reason'))
       .from(a)
       .where(before === undefined ? undefined : lt(a.id, before))
       .orderBy(desc(a.id))

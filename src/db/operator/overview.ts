@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { CANCELED } from '../../core/generations/failure-reason.js'
-import { DRAWING, type Lane } from '../../core/generations/generation.js'
+import { type Lane, PARAMETER_NAMES } from '../../core/generations/generation.js'
 import { queuePosition } from '../../core/generations/queue-order.js'
 import type {
   BackendState,
@@ -16,7 +16,7 @@ import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
 import { generations as g, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
 import { backends as b, queueTurn } from '../schema/process.js'
-import { named, pick, statement } from '../statement.js'
+import { columns, selectAs, statement } from '../statement.js'
 import { pauseStore } from './pauses.js'
 
 /** What is counted of the past are at most so many generations, the newest. */
@@ -38,7 +38,7 @@ const QUEUE = statement<WaitingRow>('oversee_queue')`
    GROUP BY lane, filename ORDER BY lane, count(*) DESC, filename`
 
 const RUNNING = statement<RunningWork & { readonly total: number }>('oversee_running')`
-  SELECT ${named({ ...pick(g, 'id', 'lane', 'filename', 'worker', 'backend', 'startedAt'), username: u.username })},
+  SELECT ${selectAs({ ...columns(g, 'id', 'lane', 'filename', 'worker', 'backend', 'startedAt'), username: u.username })},
          count(*) OVER () AS total
     FROM ${g} JOIN ${u} ON ${u.id} = ${g.userId} WHERE ${g.status} = 'processing' ORDER BY ${g.seq} LIMIT 100`
 
@@ -66,20 +66,20 @@ const FAILURES = statement<FailureRow>('oversee_failures')`
    GROUP BY ${g.error} ORDER BY count(*) DESC, ${g.error} LIMIT 50`
 
 const FAILED = statement<FailedWork>('oversee_failed')`
-  SELECT ${named({ ...pick(g, 'id', 'filename', 'finishedAt'), reason: g.error, username: u.username })}
+  SELECT ${selectAs({ ...columns(g, 'id', 'filename', 'finishedAt'), reason: g.error, username: u.username })}
     FROM ${newest('failed')} JOIN ${u} ON ${u.id} = ${g.userId}
    WHERE NOT ${WAS_CANCELED} AND ${g.finishedAt} > now() - interval '1 day' ORDER BY ${g.seq} DESC LIMIT ${SHOWN}`
 
 const BACKENDS = statement<BackendState>('oversee_backends')`
-  SELECT ${named({
-    ...pick(b, 'worker', 'name', 'seenAt', 'models', 'loaded', 'error', 'errorAt'),
+  SELECT ${selectAs({
+    ...columns(b, 'worker', 'name', 'seenAt', 'models', 'loaded', 'error', 'errorAt'),
     up: sql`(${b.up} AND ${b.seenAt} > now() - ${ALIVE})`,
   })} FROM ${b} ORDER BY ${b.name}, ${b.worker}`
 
 const NOW = statement<{ now: Date }>('now')`SELECT now() AS now`
 
 const GENERATION = {
-  ...pick(
+  ...columns(
     g,
     'id',
     'status',
@@ -92,31 +92,31 @@ const GENERATION = {
     'batchSize',
     'seed',
   ),
-  ...pick(g, 'cost', 'attempt', 'worker', 'backend', 'createdAt', 'startedAt', 'finishedAt', ...DRAWING),
+  ...columns(g, 'cost', 'attempt', 'worker', 'backend', 'createdAt', 'startedAt', 'finishedAt', ...PARAMETER_NAMES),
   accountId: g.userId,
   keyId: g.apiKeyId,
   username: u.username,
 }
 
 /** A snapshot is used for this long, and longer the longer it takes, so that looking stays a small part of the time. */
-const FRESH_MS = 1000
+const OVERVIEW_FRESH_MS = 1000
 const PAST_FRESH_MS = 5000
 const TIMES = 20
 /** Then it is used until the next one is ready; after this time nobody has looked, and who comes waits for a new one. */
 const USABLE_MS = 30_000
 
-const shared = <T>(freshMs: number, take: () => Promise<T>): (() => Promise<T>) =>
+const staleWhileRevalidate = <T>(freshMs: number, take: () => Promise<T>): (() => Promise<T>) =>
   snapshot(take, { freshMs: (tookMs) => Math.max(freshMs, tookMs * TIMES), usableMs: USABLE_MS })
 
 export const oversight = (db: Database): Oversight => {
   const { orm, pool } = db
   const pauses = pauseStore(db)
-  const queue = shared(FRESH_MS, async () => withPlaces(await QUEUE.rows(pool)))
-  const present = shared(FRESH_MS, async () => {
+  const queue = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => withPlaces(await QUEUE.rows(pool)))
+  const present = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => {
     const [now, running, backends] = [await NOW.first(pool), await RUNNING.rows(pool), await BACKENDS.rows(pool)]
     return { at: now?.now ?? new Date(), running, runningCount: running[0]?.total ?? 0, backends }
   })
-  const past = shared(PAST_FRESH_MS, async () => {
+  const past = staleWhileRevalidate(PAST_FRESH_MS, async () => {
     const [images, failures] = [await IMAGES.first(pool), await FAILURES.rows(pool)]
     const counts = { imagesLastHour: images?.images ?? 0, failedLastHour: failures[0]?.lastHour ?? 0 }
     return { ...counts, failures, failed: await FAILED.rows(pool) }

@@ -5,12 +5,12 @@ import { WAITING } from '../notifications.js'
 import { modelVersions as m } from '../schema/generations.js'
 import { backends as b } from '../schema/process.js'
 import { pauses as p } from '../schema/website.js'
-import { given, insertInto, param, pick, statement } from '../statement.js'
+import { columns, insertInto, param, statement, typedParams } from '../statement.js'
 import { recordingOf } from './operator-actions.js'
 
 const PAUSE = statement('pause')`
   WITH done AS (
-    ${insertInto(p, given(p, 'scope', 'target', 'reason'))} ON CONFLICT DO NOTHING RETURNING scope
+    ${insertInto(p, typedParams(p, 'scope', 'target', 'reason'))} ON CONFLICT DO NOTHING RETURNING scope
   ), recorded AS (${recordingOf(sql`done`)})
   SELECT FROM done`
 
@@ -32,7 +32,7 @@ export const pauseStore = ({ orm, pool }: Database): PauseStore => ({
   knows: async (what) => (await KNOWS.count(pool, what)) === 1,
   list: (): Promise<Pause[]> =>
     orm
-      .select(pick(p, 'scope', 'target', 'reason', 'pausedAt'))
+      .select(columns(p, 'scope', 'target', 'reason', 'pausedAt'))
       .from(p)
       .orderBy(p.scope, p.target),
 })

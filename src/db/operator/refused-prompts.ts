@@ -4,10 +4,10 @@ import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { users as u } from '../schema/generations.js'
 import { refusedPrompts as r } from '../schema/website.js'
-import { assign, param, pick, statement } from '../statement.js'
+import { columns, param, setList, statement } from '../statement.js'
 
 const MARK_WRONG = statement<{ username: string; isNew: boolean }>('mark_refusal_wrong')`
-  UPDATE ${r} SET ${assign(r, {
+  UPDATE ${r} SET ${setList(r, {
     wrongAt: sql`coalesce(${r.wrongAt}, now())`,
     wrongBy: sql`coalesce(${r.wrongBy}, ${param('by')}::text)`,
   })}
@@ -35,7 +35,7 @@ export const refusedPromptLog = ({ orm, pool }: Database): RefusedPromptLog => (
   async list({ category, accountId }, { limit, after: [before] = [] }) {
     const rows = await orm
       .select({
-        ...pick(r, 'id', 'at', 'parameter', 'category', 'matched', 'prompt', 'wrongAt', 'wrongBy'),
+        ...columns(r, 'id', 'at', 'parameter', 'category', 'matched', 'prompt', 'wrongAt', 'wrongBy'),
         username: u.username,
       })
       .from(r)

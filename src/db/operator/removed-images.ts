@@ -3,11 +3,11 @@ import { REMOVED_IMAGE, type RemovedImageEntry, type RemovedImages } from '../..
 import type { Database } from '../client.js'
 import { generations as g, images as i, takedowns as t, users as u } from '../schema/generations.js'
 import { operatorActions as a } from '../schema/website.js'
-import { named, pick, queryOnce } from '../statement.js'
+import { columns, queryOnce, selectAs } from '../statement.js'
 
-const ENTRY = named({
-  ...pick(i, 'slug', 'removedAt'),
-  ...pick(t, 'attempts', 'dueAt'),
+const ENTRY = selectAs({
+  ...columns(i, 'slug', 'removedAt'),
+  ...columns(t, 'attempts', 'dueAt'),
   reason: i.removedReason,
   owner: u.username,
   removedBy: sql`removal.actor`,

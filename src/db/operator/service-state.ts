@@ -7,7 +7,7 @@ import { RECONCILED_AT } from '../generations/leader-lease.js'
 import { generations as g } from '../schema/generations.js'
 import { lastAudit as a, backends as b } from '../schema/process.js'
 import { webhookDeliveries as d } from '../schema/webhooks.js'
-import { named, pick, statement } from '../statement.js'
+import { columns, selectAs, statement } from '../statement.js'
 
 /** Of each lane, and of webhooks: what stands behind is left out. */
 const COUNTED = 100_000
@@ -29,7 +29,7 @@ const BACKENDS = statement<ServiceState['backends'][number]>('measure_backends')
   SELECT ${b.name}, bool_or(${b.up} AND ${b.seenAt} > now() - ${ALIVE}) AS up FROM ${b} GROUP BY ${b.name}`
 
 const AUDIT = statement<NonNullable<ServiceState['audit']>>('measure_audit')`
-  SELECT ${named(pick(a, 'finishedAt', 'checks'))} FROM ${a}`
+  SELECT ${selectAs(columns(a, 'finishedAt', 'checks'))} FROM ${a}`
 
 /** One after the other, so that they take one connection. */
 export async function serviceState({ pool }: Database): Promise<ServiceState> {

@@ -5,16 +5,16 @@ import type { ClaimedDelivery, DeliveryFault } from '../../core/webhooks/webhook
 import type { Database } from '../client.js'
 import { generations as g, images as i, modelVersions as m } from '../schema/generations.js'
 import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets } from '../schema/webhooks.js'
-import { assign, named, param, pick, statement } from '../statement.js'
+import { columns, param, selectAs, setList, statement } from '../statement.js'
 
 /** Longer than a try may take. */
 const LEASE = sql`interval '20 seconds'`
 /** An endpoint where nothing has succeeded for this long may be disabled; deliveries that wait longer are given up. */
-const PATIENCE = sql`interval '3 days'`
+const GIVE_UP_AFTER = sql`interval '3 days'`
 /** Longer than all tries of an event take, unless they wait for other events or for a time that the receiver asked for. */
-const TRIED_ENOUGH = sql`interval '2 days'`
+const RETRY_WINDOW = sql`interval '2 days'`
 const KEPT = sql`interval '30 days'`
-const PAGE = 1000
+const DELIVERIES_PER_PAGE = 1000
 /** In one call of `clean`. */
 const CLEANED_PAGES = 20
 /** The rest comes when its own wait is over. */
@@ -47,7 +47,7 @@ const FREED = { dueAt: sql`now()`, slot1Until: freed(1), slot2Until: freed(2) }
 
 const DELIVERED = statement('webhook_delivered')`
   WITH done AS (
-    UPDATE ${d} SET ${assign(d, {
+    UPDATE ${d} SET ${setList(d, {
       status: 'delivered',
       finishedAt: sql`now()`,
       lastStatus: param('status'),
@@ -55,7 +55,7 @@ const DELIVERED = statement('webhook_delivered')`
     })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}
   )
-  UPDATE ${e} SET ${assign(e, {
+  UPDATE ${e} SET ${setList(e, {
     failures: 0,
     failingSince: null,
     notBefore: sql`'-infinity'`,
@@ -71,12 +71,12 @@ const BLAMED = sql`${param('blamed')}::boolean`
 
 /** For age only after an event that has had its tries: one failure after a quiet time says little. */
 const DISABLED = sql`${e.kind} = 'account' AND ${e.disabledAt} IS NULL
-  AND (${FAULT} = 'endpoint_gone' OR ${BLAMED} AND ${e.failingSince} < now() - ${PATIENCE}
-       AND (${RETRY_IN} IS NULL OR tried.created_at < now() - ${TRIED_ENOUGH}))`
+  AND (${FAULT} = 'endpoint_gone' OR ${BLAMED} AND ${e.failingSince} < now() - ${GIVE_UP_AFTER}
+       AND (${RETRY_IN} IS NULL OR tried.created_at < now() - ${RETRY_WINDOW}))`
 
 const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
   WITH tried AS (
-    UPDATE ${d} SET ${assign(d, {
+    UPDATE ${d} SET ${setList(d, {
       status: sql`CASE WHEN ${RETRY_IN} IS NULL THEN 'failed' ELSE 'pending' END`,
       finishedAt: sql`CASE WHEN ${RETRY_IN} IS NULL THEN now() END`,
       nextAt: sql`now() + make_interval(secs => coalesce(${RETRY_IN}, 0))`,
@@ -85,7 +85,7 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
     })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}, ${d.createdAt}
   )
-  UPDATE ${e} SET ${assign(e, {
+  UPDATE ${e} SET ${setList(e, {
     failures: sql`${e.failures} + ${BLAMED}::integer`,
     failingSince: sql`CASE WHEN ${BLAMED} THEN coalesce(${e.failingSince}, now()) ELSE ${e.failingSince} END`,
     notBefore: sql`greatest(${e.notBefore}, now() + make_interval(secs => ${param('pauseSeconds')}::float8))`,
@@ -102,10 +102,10 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
 
 const GIVE_BACK = statement('webhook_given_back')`
   WITH given AS (
-    UPDATE ${d} SET ${assign(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
+    UPDATE ${d} SET ${setList(d, { nextAt: sql`now()`, attempts: sql`${d.attempts} - 1` })}
      WHERE ${THIS_TRY} RETURNING ${d.endpointId}
   )
-  UPDATE ${e} SET ${assign(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
+  UPDATE ${e} SET ${setList(e, FREED)} WHERE ${e.id} = (SELECT endpoint_id FROM given)`
 
 const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
 
@@ -115,7 +115,7 @@ const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
  * older.
  */
 const HURRY = statement('hurry_webhooks')`
-  UPDATE ${d} SET ${assign(d, {
+  UPDATE ${d} SET ${setList(d, {
     nextAt: sql`now() + make_interval(secs => ${AFTER_SECONDS} + random() * ${HURRIED_PAGE_SECONDS})`,
   })}
    WHERE ${d.seq} = ANY (ARRAY(
@@ -123,22 +123,22 @@ const HURRY = statement('hurry_webhooks')`
       WHERE ${d.endpointId} = ${param('endpointId')} AND ${d.status} = 'pending'
         AND ${d.nextAt} > now() + make_interval(secs => ${AFTER_SECONDS}) + ${LEASE}
         AND ${d.nextAt} > clock_timestamp() + ${LEASE}
-      ORDER BY ${d.nextAt} LIMIT ${PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
+      ORDER BY ${d.nextAt} LIMIT ${DELIVERIES_PER_PAGE} FOR NO KEY UPDATE SKIP LOCKED))`
 
 /** Ends a page of pending deliveries `d` for which `condition` over `d` and its endpoint `e` holds. */
 const endStatement = (name: string, condition: SQL, lastError: DeliveryFault) =>
   statement(name)`
-    UPDATE ${d} SET ${assign(d, { status: 'failed', finishedAt: sql`now()`, lastError })}
+    UPDATE ${d} SET ${setList(d, { status: 'failed', finishedAt: sql`now()`, lastError })}
      WHERE ${d.status} = 'pending' AND ${d.seq} = ANY (ARRAY(
        SELECT ${d.seq} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
-        WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${PAGE}))`
+        WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${DELIVERIES_PER_PAGE}))`
 
 /** Deletes endpoints without deliveries. The outer condition is for those that have changed meanwhile. */
 const forgetStatement = (name: string, condition: SQL) =>
   statement(name)`
     DELETE FROM ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
       SELECT ${e.id} FROM ${e} WHERE ${condition}
-         AND NOT EXISTS (SELECT FROM ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${PAGE}))`
+         AND NOT EXISTS (SELECT FROM ${d} WHERE ${d.endpointId} = ${e.id}) LIMIT ${DELIVERIES_PER_PAGE}))`
 
 const END_WAITING = endStatement(
   'end_waiting_webhooks',
@@ -153,11 +153,11 @@ const CLEANING = [
     sql`(${e.deletedAt} IS NOT NULL OR ${e.disabledAt} IS NOT NULL)`,
     'endpoint_ended',
   ),
-  endStatement('end_old_webhooks', sql`${d.createdAt} < now() - ${PATIENCE}`, 'too_old'),
+  endStatement('end_old_webhooks', sql`${d.createdAt} < now() - ${GIVE_UP_AFTER}`, 'too_old'),
   statement('forget_webhook_deliveries')`
     DELETE FROM ${d} WHERE ${d.seq} = ANY (ARRAY(
       SELECT ${d.seq} FROM ${d}
-       WHERE ${d.status} <> 'pending' AND ${d.finishedAt} < now() - ${KEPT} LIMIT ${PAGE}))`,
+       WHERE ${d.status} <> 'pending' AND ${d.finishedAt} < now() - ${KEPT} LIMIT ${DELIVERIES_PER_PAGE}))`,
   forgetStatement(
     'forget_webhook_endpoints',
     sql`${e.kind} = 'account' AND ${e.deletedAt} IS NOT NULL
@@ -184,26 +184,27 @@ export const webhookDeliveryStore = ({ pool }: Database): DeliveryStore => ({
     return { disabled: failed?.disabled ?? false }
   },
 
-  async endWaiting(endpointId) {
-    while ((await END_WAITING.count(pool, { endpointId })) === PAGE);
+  async cancelPending(endpointId) {
+    while ((await END_WAITING.count(pool, { endpointId })) === DELIVERIES_PER_PAGE);
   },
 
-  giveBack: ({ seq, attempts, slot }) => GIVE_BACK.run(pool, { seq, attempts, slot }),
+  releaseClaim: ({ seq, attempts, slot }) => GIVE_BACK.run(pool, { seq, attempts, slot }),
 
-  async hurry(endpointId) {
+  async retryNow(endpointId) {
     for (let page = 0; page < HURRIED_PAGES; page++)
-      if ((await HURRY.count(pool, { endpointId, afterSeconds: page * HURRIED_PAGE_SECONDS })) !== PAGE) return
+      if ((await HURRY.count(pool, { endpointId, afterSeconds: page * HURRIED_PAGE_SECONDS })) !== DELIVERIES_PER_PAGE)
+        return
   },
 
   async clean() {
     for (const rule of CLEANING)
-      for (let pages = 1; pages <= CLEANED_PAGES && (await rule.count(pool)) === PAGE; pages++);
+      for (let pages = 1; pages <= CLEANED_PAGES && (await rule.count(pool)) === DELIVERIES_PER_PAGE; pages++);
   },
 })
 
 const FIND_SUBJECT = statement<WebhookSubject>('find_webhook_subject')`
-  SELECT ${named({
-    ...pick(g, 'id', 'seed', 'error', 'createdAt', 'batchSize', 'prompt', 'width', 'height', 'steps', 'cfgScale'),
+  SELECT ${selectAs({
+    ...columns(g, 'id', 'seed', 'error', 'createdAt', 'batchSize', 'prompt', 'width', 'height', 'steps', 'cfgScale'),
     imageId: sql`${g.slugs}[1]`,
     model: sql`coalesce(${m.createImageModel}, ${g.modelName})`,
     slugs: sql`ARRAY(SELECT ${i.slug} FROM ${i}

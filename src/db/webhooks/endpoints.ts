@@ -6,10 +6,10 @@ import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
 import { users } from '../schema/generations.js'
 import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets as s } from '../schema/webhooks.js'
-import { assign, given, insertInto, named, param, pick, type RowOf, statement } from '../statement.js'
+import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 
-const VIEW = named({
-  ...pick(e, 'id', 'url', 'description', 'events', 'createdAt', 'disabledReason'),
+const VIEW = selectAs({
+  ...columns(e, 'id', 'url', 'description', 'events', 'createdAt', 'disabledReason'),
   pausedUntil: sql`CASE WHEN ${e.notBefore} > now() AND ${e.disabledAt} IS NULL THEN ${e.notBefore} END`,
 })
 const ACCOUNT = sql`${param('accountId')}::uuid`
@@ -29,7 +29,7 @@ const COUNT = statement<{ endpoints: number }>('count_webhook_endpoints')`
   SELECT count(*) AS endpoints FROM ${e} WHERE ${OF_ACCOUNT}`
 
 const CREATE = statement<WebhookEndpoint>('create_webhook_endpoint')`
-  ${insertInto(e, { userId: ACCOUNT, kind: 'account', ...given(e, 'id', 'url', 'description', 'events', 'secret') })}
+  ${insertInto(e, { userId: ACCOUNT, kind: 'account', ...typedParams(e, 'id', 'url', 'description', 'events', 'secret') })}
   RETURNING ${VIEW}`
 
 const LIST = statement<WebhookEndpoint>('list_webhook_endpoints')`
@@ -39,10 +39,10 @@ const FIND = statement<WebhookEndpoint>('find_webhook_endpoint')`
   SELECT ${VIEW} FROM ${e} WHERE ${OWNED}`
 
 const REMOVE = statement('remove_webhook_endpoint')`
-  UPDATE ${e} SET ${assign(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
+  UPDATE ${e} SET ${setList(e, { deletedAt: sql`now()` })} WHERE ${OWNED}`
 
 const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
-  UPDATE ${e} SET ${assign(e, rotated(e.secret))} WHERE ${OWNED} RETURNING ${VIEW}`
+  UPDATE ${e} SET ${setList(e, rotated(e.secret))} WHERE ${OWNED} RETURNING ${VIEW}`
 
 // Also asks for a job, as the trigger of generations does for its deliveries.
 const ADD_TEST = statement('add_test_webhook')`
@@ -66,13 +66,13 @@ const NEXT_AT = sql<Date | null>`CASE WHEN ${d.status} = 'pending' AND ${e.disab
 
 const LOGGED = {
   nextAt: NEXT_AT,
-  ...pick(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
-  ...pick(d, 'createdAt', 'finishedAt'),
+  ...columns(d, 'seq', 'eventId', 'type', 'generationId', 'status', 'attempts', 'lastStatus', 'lastError'),
+  ...columns(d, 'createdAt', 'finishedAt'),
 }
 type Logged = RowOf<typeof LOGGED>
 
 const LOG = statement<Logged>('log_of_webhook_endpoint')`
-  SELECT ${named(LOGGED)} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
+  SELECT ${selectAs(LOGGED)} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
    WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} < coalesce(${param('before')}::bigint, 9223372036854775807)
    ORDER BY ${d.seq} DESC LIMIT ${param('limit')}`
 
@@ -142,21 +142,21 @@ export const webhookEndpointStore = (
 }
 
 /** Small enough for one statement's time limit, however many deliveries an endpoint has. */
-const PAGE = 1000
+const URLS_PER_PAGE = 1000
 
 /** Returns the end of the page; null after the last one. */
 const WIPE_URLS = statement<{ last: number | null }>('wipe_webhook_urls')`
   WITH page AS (
     SELECT ${d.seq} FROM ${d}
-     WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${PAGE}
+     WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${URLS_PER_PAGE}
   ), wiped AS (
-    UPDATE ${d} SET ${assign(d, { url: '' })}
+    UPDATE ${d} SET ${setList(d, { url: '' })}
      WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND ${d.url} <> ''
   )
   SELECT max(seq) AS last FROM page`
 
 const ROTATE_REQUEST_SECRET = statement<{ until: Date }>('rotate_secret_of_webhook_urls')`
-  UPDATE ${s} SET ${assign(s, rotated(s.secret))}
+  UPDATE ${s} SET ${setList(s, rotated(s.secret))}
    WHERE ${s.userId} = ${param('accountId')} RETURNING ${s.oldSecretUntil} AS until`
 
 export const operatorWebhookStore = ({ orm, pool }: Database) => ({
@@ -173,7 +173,7 @@ export const operatorWebhookStore = ({ orm, pool }: Database) => ({
   /** Wipes the URLs, which may name the account or hold a token. After `endAllOf`; can be repeated. */
   async forgetAllOf(accountId: string): Promise<void> {
     const ofAccount = eq(e.userId, accountId)
-    for (const { id } of await orm.select(pick(e, 'id')).from(e).where(ofAccount)) {
+    for (const { id } of await orm.select(columns(e, 'id')).from(e).where(ofAccount)) {
       for (let after: number | null = 0; after !== null; ) {
         const wiped: { last: number | null } | undefined = await WIPE_URLS.first(pool, { id, after })
         after = wiped?.last ?? null

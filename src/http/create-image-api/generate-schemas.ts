@@ -10,7 +10,7 @@ import { coreOf, EXAMPLE, viewOf } from '../shared/responses.js'
 import { CREATE_IMAGE_SAMPLERS, samplerOf } from './presets.js'
 
 /** The bounds of a request, where they are narrower than those of the Personal Access API. */
-export const LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const
+export const CREATE_IMAGE_LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const
 
 /** What a request gets that leaves these out. */
 export const DEFAULTS = {
@@ -25,8 +25,8 @@ export const DEFAULTS = {
 /** What to draw and how, except for the size. */
 export const drawingFields = {
   ...drawing.fields,
-  steps: field.withDefault(field.integer('steps', LIMITS.steps), DEFAULTS.steps),
-  cfg_scale: field.withDefault(field.number('cfg_scale', LIMITS.cfg_scale), DEFAULTS.cfg_scale),
+  steps: field.withDefault(field.integer('steps', CREATE_IMAGE_LIMITS.steps), DEFAULTS.steps),
+  cfg_scale: field.withDefault(field.number('cfg_scale', CREATE_IMAGE_LIMITS.cfg_scale), DEFAULTS.cfg_scale),
   sampler: field.withDefault(field.choice('sampler', CREATE_IMAGE_SAMPLERS), DEFAULTS.sampler),
   seed: drawing.seed,
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ModelVersion } from '../../core/catalog/model-version.js'
 import { openAiRefusals } from '../shared/error-bodies.js'
 import * as field from '../shared/fields.js'
-import { fitsCanvas, LIMITS, side } from '../shared/generation-fields.js'
+import { fitsCanvas, SHARED_LIMITS, side } from '../shared/generation-fields.js'
 import { idempotencyKeyHeader } from '../shared/idempotency-key.js'
 import { EXAMPLE } from '../shared/responses.js'
 import { DEFAULTS, drawingFields, requestOf } from './generate-schemas.js'
@@ -67,7 +67,7 @@ export const openAiBody = field
       .max(100, MODEL_FORM)
       .nullish()
       .describe('Left out: the default model of this server'),
-    n: field.withDefault(field.integer('n', LIMITS.batch_size), 1),
+    n: field.withDefault(field.integer('n', SHARED_LIMITS.batch_size), 1),
     size,
     response_format: field
       .choice('response_format', ['url', 'b64_json'])

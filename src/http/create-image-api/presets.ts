@@ -1,7 +1,7 @@
 /** The public names of models and samplers in spec 4.6, and what they stand for in the core. */
 import { type ModelVersion, requireCreateImageModel } from '../../core/catalog/model-version.js'
 import { invalidParameter } from '../../core/errors.js'
-import { type Abilities, LACKING } from '../../core/generations/failure-reason.js'
+import { LACKING, type ServableNow } from '../../core/generations/failure-reason.js'
 import type { Sampler } from '../../core/generations/sampler.js'
 
 export const CREATE_IMAGE_SAMPLERS = ['euler-a', 'dpm-2m-karras', 'dpm-sde-karras', 'ddim'] as const
@@ -22,13 +22,13 @@ export const withPublicSampler = (sentence: string): string =>
  * @throws not_found, model_unavailable, or invalid_request where no live GPU server has the sampler for this model
  */
 export async function requireUsableModel(
-  abilities: Abilities,
+  abilities: ServableNow,
   name: string,
   found: ModelVersion | undefined,
   sampler: Sampler,
 ): Promise<ModelVersion> {
   const model = requireCreateImageModel(found, name)
-  if (await abilities.lackSampler(model.filename, sampler))
+  if (await abilities.isSamplerUnavailable(model.filename, sampler))
     throw invalidParameter('sampler', withPublicSampler(LACKING.sampler.replace('%', sampler)))
   return model
 }

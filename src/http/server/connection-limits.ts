@@ -11,7 +11,7 @@ export interface ConnectionLimits {
   readonly perNetwork: number
 }
 
-const LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
+const USUAL_LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
 /** Above this share of the total, connections get the short keep-alive. */
 const NEARLY_FULL = 0.8
 const SHORT_KEEP_ALIVE_MS = 5000
@@ -38,10 +38,10 @@ export function openFileLimit(): number | undefined {
  * The limits of a process that may open so many files; undefined: nobody knows. Says when they are lower than usual.
  */
 export function connectionLimits(openFiles: number | undefined, log: Log): ConnectionLimits {
-  const enough = FILES_PER_CONNECTION * LIMITS.total + OTHER_FILES
-  if (openFiles === undefined || openFiles >= enough) return LIMITS
+  const enough = FILES_PER_CONNECTION * USUAL_LIMITS.total + OTHER_FILES
+  if (openFiles === undefined || openFiles >= enough) return USUAL_LIMITS
   const fitting = Math.max(1, Math.floor((openFiles - OTHER_FILES) / FILES_PER_CONNECTION))
-  const limits = { total: fitting, perNetwork: Math.ceil((fitting * LIMITS.perNetwork) / LIMITS.total) }
+  const limits = { total: fitting, perNetwork: Math.ceil((fitting * USUAL_LIMITS.perNetwork) / USUAL_LIMITS.total) }
   const todo = `let this process open ${enough} files (ulimit -n; LimitNOFILE in systemd; ulimits in compose)`
   log.warn({ openFiles, ...limits }, `fewer connections than usual are possible: ${todo}`)
   return limits
@@ -74,7 +74,7 @@ function mostDispensable({ idle, busy }: Network): Socket | undefined {
  * that has fewer than a newcomer's with many. If each client waits for us, the new connection is closed. A proxy has many clients, so it has no limit of its own, and loses only
  * connections that keep us waiting, if nobody else can lose one.
  */
-export function limitConnections({ server, log }: App, trustedProxies: readonly string[], limits = LIMITS): void {
+export function limitConnections({ server, log }: App, trustedProxies: readonly string[], limits = USUAL_LIMITS): void {
   const { total, perNetwork } = limits
   const kept = Math.floor(KEPT * total)
   const proxies = addressList(trustedProxies)

@@ -28,8 +28,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   200: 'Done',
   201: 'Created',
   202: 'Accepted; it goes on without you',
-  204: 'Done; there is nothing to say',
-  304: 'As you have it already',
+  204: 'Done; no content',
+  304: 'Not modified',
   400: 'The request is not valid, or the prompt was flagged by moderation',
   401: 'Missing or invalid API key',
   402: 'Not enough credits',
@@ -58,7 +58,7 @@ const SUBMITTED = {
   'X-Credits-Remaining': integerHeader('What you hold after the charge'),
   'Idempotent-Replayed': textHeader('`true` on the answer to a repeat'),
 }
-const ACTIVE = {
+const ACTIVE_GENERATION = {
   'X-Active-Generation': textHeader('The generation that is active, if that is the reason'),
   Location: textHeader('Where to poll it'),
 }
@@ -78,12 +78,12 @@ const WAITED = [404, 500, 503, 504]
 /** The headers that only some answers have. */
 const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly number[], headers: object])[] = [
   ['submitGeneration', [201], SUBMITTED],
-  ['submitGeneration', [429], ACTIVE],
+  ['submitGeneration', [429], ACTIVE_GENERATION],
   ['createImage', [200, 202, ...WAITED], SUBMITTED],
   ['createImage', [202], { 'Webhook-Secret': textHeader('Signs what `webhook_url` is told') }],
-  ['createImage', [429], ACTIVE],
+  ['createImage', [429], ACTIVE_GENERATION],
   ['createOpenAiImages', [200, ...WAITED], SUBMITTED],
-  ['createOpenAiImages', [400, 429], ACTIVE],
+  ['createOpenAiImages', [400, 429], ACTIVE_GENERATION],
   ['createOpenAiImages', [200, 400, 402, 403, 409, 413, 415, 422, 429, ...WAITED], IGNORED],
   ['createOpenAiImages', WAITED, REPEATED],
   ['pollGeneration', [200, 304], { ...PACED, ...TAG }],

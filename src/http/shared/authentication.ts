@@ -86,14 +86,14 @@ function keyOf({ authorization = '', 'x-api-key': apiKey }: IncomingHttpHeaders)
 }
 
 /** How long what was read before the body may be used. Most bodies arrive in a tenth of that. */
-const FRESH_MS = 1000
+const READ_AHEAD_FRESH_MS = 1000
 
 /** Whether what was read before the body may still be used: a slow body, or whatever else takes long, makes it old. */
-export const isFresh = ({ elapsedTime }: FastifyReply): boolean => elapsedTime < FRESH_MS
+export const isReadAheadFresh = ({ elapsedTime }: FastifyReply): boolean => elapsedTime < READ_AHEAD_FRESH_MS
 
 /** The catalog's revision at the look-up of the key; null, which means "read it", once that is old. */
 export const catalogRevisionOf = (request: FastifyRequest, reply: FastifyReply): string | null =>
-  isFresh(reply) ? request.caller.catalogRevision : null
+  isReadAheadFresh(reply) ? request.caller.catalogRevision : null
 
 /** How long a batch collects keys. */
 const BATCH_MS = 50

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import type { AppError, ErrorCode } from '../../core/errors.js'
 
-type Words = readonly [status: number, createImageCode: string, openAiType: string, openAiCode: string]
+type ErrorMapping = readonly [status: number, createImageCode: string, openAiType: string, openAiCode: string]
 
 /** The HTTP status of every error code, and its names: Create Image has fewer (spec 7.2), OpenAI has its own. */
-const WORDS: Readonly<Record<ErrorCode, Words>> = {
+const ERROR_MAPPINGS: Readonly<Record<ErrorCode, ErrorMapping>> = {
   unauthorized: [401, 'unauthorized', 'invalid_request_error', 'invalid_api_key'],
   forbidden: [403, 'forbidden', 'permission_error', 'forbidden'],
   invalid_request: [400, 'invalid_parameter', 'invalid_request_error', 'invalid_parameter'],
@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<ErrorCode, Words>> = {
   internal: [500, 'internal_error', 'server_error', 'internal_error'],
 }
 
-export const statusOf = (code: ErrorCode): number => WORDS[code][0]
+export const statusOf = (code: ErrorCode): number => ERROR_MAPPINGS[code][0]
 
 /** What OpenAI has below /v1, whether it is served here or not; Create Image is ours. */
 const OPENAI_PATH = new RegExp(
@@ -58,11 +58,11 @@ export function errorBody(error: AppError, target: string): object {
 /** JSON drops what is undefined. */
 export const createImageErrorBody = ({ code, message, detail }: AppError) => ({
   success: false,
-  error: { code: WORDS[code][1], message, parameter: detail.parameter, retry_after: detail.retryAfterSeconds },
+  error: { code: ERROR_MAPPINGS[code][1], message, parameter: detail.parameter, retry_after: detail.retryAfterSeconds },
 })
 
 function openAiErrorBody({ code, message, detail: { parameter } }: AppError): object {
-  const [, , type, openAiCode] = WORDS[code]
+  const [, , type, openAiCode] = ERROR_MAPPINGS[code]
   const isModel = code === 'not_found' && parameter === 'model'
   return { error: { message, type, param: parameter ?? null, code: isModel ? 'model_not_found' : openAiCode } }
 }
@@ -110,7 +110,7 @@ export const createImageRefusals = refusalsOf(
     .object({
       success: z.literal(false),
       error: z.object({
-        code: z.enum([...new Set(Object.values(WORDS).map(([, code]) => code))]).describe(stableCode),
+        code: z.enum([...new Set(Object.values(ERROR_MAPPINGS).map(([, code]) => code))]).describe(stableCode),
         message: sentence,
         parameter: z.string().optional().describe(fieldAtFault),
         retry_after: z.int().min(1).optional().describe('Seconds to wait before the next try'),

@@ -1,6 +1,6 @@
 /** The fields of bodies and queries. Every message names its field and says what it should be. */
 import { z } from 'zod'
-import type { Place } from '../../lib/page.js'
+import type { Cursor } from '../../lib/page.js'
 import { isStorable } from '../../lib/text.js'
 
 export const body = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -74,7 +74,7 @@ const DEFAULT_PAGE_SIZE = 20
 const CURSOR_ISSUE = 'cursor must be a next_cursor of this list: leave it out to begin with the newest.'
 
 /** A place in a list as clients get it: opaque, so that its form may change. */
-const encodeCursor = (place: Place): string => Buffer.from(place.join('.')).toString('base64url')
+const encodeCursor = (place: Cursor): string => Buffer.from(place.join('.')).toString('base64url')
 
 /** The query fields of a list in pages. @param numbers how many numbers a place in the list has */
 export const page = (numbers: number) => ({
@@ -86,7 +86,7 @@ export const page = (numbers: number) => ({
   cursor: z
     .string(CURSOR_ISSUE)
     .max(200, CURSOR_ISSUE)
-    .transform((cursor, context): Place => {
+    .transform((cursor, context): Cursor => {
       const place = Buffer.from(cursor, 'base64url').toString('latin1').split('.').map(Number)
       const isPlace = place.length === numbers && place.every((n) => Number.isSafeInteger(n) && n >= 0)
       if (isPlace && encodeCursor(place) === cursor) return place
@@ -102,4 +102,4 @@ export const nextCursor = z
   .nullable()
   .describe('Goes into `cursor` to get what comes next; null at the end. New ones at the front do not move it')
 
-export const cursorOf = (next: Place | undefined): string | null => (next ? encodeCursor(next) : null)
+export const cursorOf = (next: Cursor | undefined): string | null => (next ? encodeCursor(next) : null)

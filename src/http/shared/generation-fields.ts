@@ -15,7 +15,7 @@ export const DEFAULT_SIZE = { width: 832, height: 1216 } as const
 export const RANDOM_SEED = -1
 
 /** The bounds that both interfaces share. */
-export const LIMITS = { batch_size: { min: 1, max: 4 } } as const
+export const SHARED_LIMITS = { batch_size: { min: 1, max: 4 } } as const
 
 const promptText = (name: string) =>
   z

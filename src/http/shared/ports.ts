@@ -3,7 +3,7 @@
 import type { LedgerStore } from '../../core/accounts/ledger.js'
 import type { ModelStore } from '../../core/catalog/model-version.js'
 import type { CancelPorts } from '../../core/generations/cancel.js'
-import type { Abilities } from '../../core/generations/failure-reason.js'
+import type { ServableNow } from '../../core/generations/failure-reason.js'
 import type { DurationEstimates } from '../../core/generations/follow/eta.js'
 import type { Following, GenerationWatch } from '../../core/generations/follow/follow.js'
 import type { PollPorts } from '../../core/generations/follow/poll.js'
@@ -31,7 +31,7 @@ export interface PersonalApiPorts extends SharedPorts, CheckPorts {
 }
 
 export interface CreateImageApiPorts extends SharedPorts {
-  readonly abilities: Abilities
+  readonly abilities: ServableNow
   readonly watch: GenerationWatch
   readonly unanswered: UnansweredStore
 }

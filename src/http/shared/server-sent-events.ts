@@ -30,14 +30,14 @@ export class EventStream extends Readable {
   }
 
   /** Sends an event that must arrive; drops what still waits, which is outdated then. */
-  tell(event: string, data: EventData): void {
+  send(event: string, data: EventData): void {
     if (this.#over) return
     this.#waiting.clear()
     this.#full = !this.push(eventText(event, data))
   }
 
   /** Sends an event that the next one of its kind, by default its name, may replace. */
-  show(event: string, data: EventData, kind = event): void {
+  sendLatest(event: string, data: EventData, kind = event): void {
     this.#put(kind, eventText(event, data))
   }
 
@@ -99,7 +99,7 @@ export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIM
       if (own.length >= MAX_PER_ACCOUNT) throw tooManyStreams(MAX_PER_ACCOUNT)
       const stream = new EventStream(RETRY_MS)
       streams.set(stream, accountId)
-      const timeout = setTimeout(() => stream.end('connect anew'), longestMs).unref()
+      const timeout = setTimeout(() => stream.end('reconnect'), longestMs).unref()
       stream.once('close', () => {
         clearTimeout(timeout)
         streams.delete(stream)
@@ -109,7 +109,7 @@ export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIM
 
     endAll(): void {
       clearInterval(heartbeat)
-      for (const stream of streams.keys()) stream.end('this server is restarting: connect anew')
+      for (const stream of streams.keys()) stream.end('this server is restarting: reconnect')
     },
   }
 }

@@ -6,7 +6,7 @@ import type { ServerHttp } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 import { readQueue } from './prompt-history.js'
 
-const POLL_MS = 50
+const QUEUE_POLL_MS = 50
 /** An interrupt that arrives while a prompt is about to begin is forgotten. */
 const RETRY_MS = 400
 const CANCEL_ENDED_MS = 2_000
@@ -44,7 +44,7 @@ async function cancelUntilGone(http: ServerHttp, promptId: string, signal: Abort
           await http.post('/interrupt', { prompt_id: promptId }, signal)
       }
     }
-    await delay(POLL_MS, undefined, { signal })
+    await delay(QUEUE_POLL_MS, undefined, { signal })
   }
 }
 

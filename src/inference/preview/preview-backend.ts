@@ -1,5 +1,5 @@
 import sharp from 'sharp'
-import { drawingOf, MAX_SEED } from '../../core/generations/generation.js'
+import { MAX_SEED, parametersOf } from '../../core/generations/generation.js'
 import { BackendError, type InferenceBackend, type InferredImage } from '../../core/generations/run/backend.js'
 import { SAMPLERS } from '../../core/generations/sampler.js'
 import { failure } from '../backend-failure.js'
@@ -77,7 +77,7 @@ function rendered(width: number, height: number, view: string, body: string): Pr
 
 /** Grain that no two requests share; each sampler has its own size and direction of it. */
 function grain(sketch: Sketch): string {
-  const { prompt, negativePrompt, width, height, ...others } = drawingOf(sketch)
+  const { prompt, negativePrompt, width, height, ...others } = parametersOf(sketch)
   // Without what is absent: a parameter that is new leaves the pictures of those who don't send it as they were.
   const settings = Object.values(others).filter((value) => value != null)
   const draw = dice(prompt, negativePrompt, sketch.model, sketch.seed, ...settings, width, height)

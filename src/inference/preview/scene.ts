@@ -3,12 +3,12 @@ import { dice } from './dice.js'
 import { mixed } from './svg.js'
 import vocabulary from './vocabulary.json' with { type: 'json' }
 
-type Place = keyof typeof vocabulary.place
+type ScenePlace = keyof typeof vocabulary.place
 type Subject = keyof typeof vocabulary.subject
 
-const OUTDOORS: readonly Place[] = ['meadow', 'mountains', 'lake', 'sea', 'forest', 'desert', 'city']
+const OUTDOORS: readonly ScenePlace[] = ['meadow', 'mountains', 'lake', 'sea', 'forest', 'desert', 'city']
 /** Where these subjects can be (the others anywhere outdoors); the first is their home. */
-const HOMES: Partial<Record<Subject, readonly Place[]>> = {
+const HOMES: Partial<Record<Subject, readonly ScenePlace[]>> = {
   lighthouse: ['sea', 'lake'],
   boat: ['sea', 'lake', 'city'],
   castle: ['mountains', ...OUTDOORS],

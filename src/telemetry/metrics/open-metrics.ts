@@ -18,11 +18,11 @@ export type Metrics = ReturnType<typeof openMetrics>
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
 /** A scrape uses what another has read a moment ago. */
-const FRESH_MS = 1000
+const STATE_FRESH_MS = 1000
 
 interface Sources {
   /** What is wrong, by check. */
-  readonly troubles: () => Promise<Readonly<Record<string, string | undefined>>>
+  readonly problems: () => Promise<Readonly<Record<string, string | undefined>>>
   /** Rejects while Postgres is away. */
   readonly state?: () => Promise<ServiceState>
   readonly pool: { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number }
@@ -44,13 +44,13 @@ export function openMetrics(release: { readonly process: string; readonly versio
   measureLateness(own)
   let sources: Sources | undefined
 
-  const measure = async ({ troubles, state }: Sources) => {
-    const [found, read] = await Promise.all([troubles(), state?.().catch(() => undefined)])
+  const measure = async ({ problems, state }: Sources) => {
+    const [found, read] = await Promise.all([problems(), state?.().catch(() => undefined)])
     checks.reset()
-    for (const [check, trouble] of Object.entries(found)) checks.set({ check }, trouble === undefined ? 1 : 0)
+    for (const [check, problem] of Object.entries(found)) checks.set({ check }, problem === undefined ? 1 : 0)
     show(read)
   }
-  const measured = snapshot(async () => sources && measure(sources), { freshMs: FRESH_MS })
+  const measured = snapshot(async () => sources && measure(sources), { freshMs: STATE_FRESH_MS })
 
   return {
     contentType: registry.contentType,

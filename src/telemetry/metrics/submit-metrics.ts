@@ -11,7 +11,7 @@ const REFUSED_LATER = [
   ...['insufficient_credits', 'idempotency_mismatch', 'idempotency_in_flight', 'unavailable', 'internal'],
 ]
 
-const LIMITS = ['personal', 'create', 'guess', 'website', 'mail', 'password', 'sign-in', 'sign-up']
+const RATE_LIMIT_NAMES = ['personal', 'create', 'guess', 'website', 'mail', 'password', 'sign-in', 'sign-up']
 
 /** What becomes of submits, whichever door they come through, and what they cost. */
 export function submitMetrics({ counter }: Meters, ends: EndMetrics) {
@@ -19,7 +19,12 @@ export function submitMetrics({ counter }: Meters, ends: EndMetrics) {
   const submits = counter('submits_total', 'Submits, by what became of them.', ['outcome'], outcomes)
   const charged = counter('credits_charged_total', 'Credits charged at submits.')
   const hits = counter('moderation_hits_total', 'Submits that moderation refused, by category.', ['category'])
-  const limited = counter('rate_limited_total', 'Requests and forms over a limit, by the limit.', ['limit'], LIMITS)
+  const limited = counter(
+    'rate_limited_total',
+    'Requests and forms over a limit, by the limit.',
+    ['limit'],
+    RATE_LIMIT_NAMES,
+  )
   const before: readonly string[] = REFUSED_BEFORE
 
   return {
@@ -68,5 +73,5 @@ export function submitMetrics({ counter }: Meters, ends: EndMetrics) {
 /** Of a key like `rate:personal:ID`. What else a key holds is no label. */
 function limitOf(key: string): string {
   const name = key.replace(/^rate:/, '').split(':', 1)[0] ?? ''
-  return LIMITS.includes(name) ? name : 'other'
+  return RATE_LIMIT_NAMES.includes(name) ? name : 'other'
 }

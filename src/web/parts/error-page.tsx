@@ -5,7 +5,7 @@ import { Layout } from './layout.js'
 
 const HEADINGS: Partial<Record<ErrorCode, string>> = {
   not_found: 'Nothing here',
-  method_not_allowed: 'Not this way',
+  method_not_allowed: 'Method not allowed',
   forbidden: 'Not allowed',
   invalid_request: 'That did not work',
   rate_limited: 'Too fast',

@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.js'
 import { statusOf } from '../../http/shared/error-bodies.js'
 
 /** What people read instead of a field's name in the API; other names need no words of their own. */
-const WORDS: Readonly<Record<string, string>> = {
+const FIELD_WORDS: Readonly<Record<string, string>> = {
   url: 'URL',
   batch_size: 'number of images',
   steps: 'number of steps',
@@ -13,10 +13,10 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** A sentence of the API for people: it may begin with the name of a field. */
 export const inWords = (sentence: string): string =>
-  sentence.replace(/^[a-z][a-z_]*(?= )/, (name) => `The ${WORDS[name] ?? name.replaceAll('_', ' ')}`)
+  sentence.replace(/^[a-z][a-z_]*(?= )/, (name) => `The ${FIELD_WORDS[name] ?? name.replaceAll('_', ' ')}`)
 
 /** Why something was refused, to be said on the page, which gets the refusal's status. @throws what is our own fault */
-export function refusalOf(error: unknown, reply: FastifyReply): string {
+export function refusalMessage(error: unknown, reply: FastifyReply): string {
   if (!(error instanceof AppError) || statusOf(error.code) >= 500) throw error
   reply.code(statusOf(error.code))
   return inWords(error.message)

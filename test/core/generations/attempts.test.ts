@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { inferencePace } from '../../../src/core/generations/inference-pace.js'
 import { backendAttempts } from '../../../src/core/generations/run/attempts.js'
 import { BackendError, type InferenceBackend } from '../../../src/core/generations/run/backend.js'
-import { backendExperience } from '../../../src/core/generations/run/fault-attribution.js'
+import { faultAttribution } from '../../../src/core/generations/run/fault-attribution.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
 import { type RunPorts, WorkerCrash } from '../../../src/core/generations/run/run.js'
 import { storeWatch } from '../../../src/core/generations/run/store-watch.js'
@@ -45,7 +45,7 @@ function given(generate: InferenceBackend['generate'] = draw, more: Partial<RunP
         recorded.push(reason)
         return attempt + 1
       },
-      standing: async () => undefined,
+      currentAttempt: async () => undefined,
       putBacks: async () => 0,
       servedByOther: async () => false,
     },
@@ -72,7 +72,7 @@ function given(generate: InferenceBackend['generate'] = draw, more: Partial<RunP
     modelIsMissing: () => told.push('a model is missing'),
     announceSoon: () => told.push('announce it'),
   }
-  const experience = backendExperience()
+  const experience = faultAttribution()
   const backend: InferenceBackend = {
     name: 'fake',
     capabilities: async () => ({ models: null, samplers: [], maxSeed: 0, sizeMultiple: 8 }),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { BackendError, type BackendErrorKind, type Capabilities } from '../../../src/core/generations/run/backend.js'
 import { backendHealth } from '../../../src/core/generations/run/backend-health.js'
-import { backendExperience } from '../../../src/core/generations/run/fault-attribution.js'
+import { faultAttribution } from '../../../src/core/generations/run/fault-attribution.js'
 import type { BackendRegistry } from '../../../src/core/generations/run/ports.js'
 import { StoreFault } from '../../../src/core/generations/run/publish.js'
 import { RUN_TIMES } from '../../../src/core/generations/run/times.js'
@@ -25,7 +25,7 @@ function given() {
   const log: string[] = []
   const ups: number[] = []
   const checks: number[] = []
-  const experience = backendExperience()
+  const experience = faultAttribution()
   const backends: BackendRegistry = {
     announce: async (_worker, _backend, up, { models }, condition) =>
       void announced.push({ up, models, error: condition?.error, loaded: condition?.loaded }),

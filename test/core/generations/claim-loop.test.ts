@@ -2,13 +2,18 @@ import { setImmediate as settled } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { inferencePace } from '../../../src/core/generations/inference-pace.js'
 import { claimLoop } from '../../../src/core/generations/run/claim-loop.js'
-import { backendExperience } from '../../../src/core/generations/run/fault-attribution.js'
+import { faultAttribution } from '../../../src/core/generations/run/fault-attribution.js'
 import { type GpuSlot, gpuSlot } from '../../../src/core/generations/run/gpu-slot.js'
-import type { Affinity, Claimant, ClaimedGeneration, Serves } from '../../../src/core/generations/run/ports.js'
+import type {
+  Affinity,
+  Claimant,
+  ClaimedGeneration,
+  ServedCapabilities,
+} from '../../../src/core/generations/run/ports.js'
 import { noLog } from '../../support/fake-ports.js'
 import { aGeneration } from '../../support/givens.js'
 
-const SERVES: Serves = { models: ['a'], samplers: ['euler'], maxSeed: 1, sizeMultiple: 8 }
+const SERVES: ServedCapabilities = { models: ['a'], samplers: ['euler'], maxSeed: 1, sizeMultiple: 8 }
 const WORKER = { worker: 'w', backend: 'fake' }
 
 const claimed = (): ClaimedGeneration => ({
@@ -31,7 +36,7 @@ function given({ affinityMaxDelayMs = 0 } = {}) {
   const slots: GpuSlot[] = []
   const free: boolean[] = []
   const warnings: string[] = []
-  const experience = backendExperience()
+  const experience = faultAttribution()
   const pace = inferencePace()
   const loop = claimLoop(
     {

@@ -12,7 +12,7 @@ import { runGeneration } from '../../../src/core/generations/run/run.js'
 import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { withTransaction } from '../../../src/db/client.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
-import { dutyLease } from '../../../src/db/generations/leader-lease.js'
+import { leaderLease } from '../../../src/db/generations/leader-lease.js'
 import { generationWatch } from '../../../src/db/generations/poll.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'
@@ -69,7 +69,7 @@ export async function openStage() {
     runs: runStore(db, config),
     rows: reconcileStore(db, config),
     wipeMark: redis ? redisWipeMark(redis, namespace) : noWipeMark,
-    duty: dutyLease(db, 'crash', 'me'),
+    leaderLease: leaderLease(db, 'crash', 'me'),
     images: await createImageStore(config),
     backend: quick(createBackend('preview:', { timeoutMs: 30_000 })),
     timeLeft: async () => undefined,

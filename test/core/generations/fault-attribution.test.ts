@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { backendExperience } from '../../../src/core/generations/run/fault-attribution.js'
-import type { Serves } from '../../../src/core/generations/run/ports.js'
+import { faultAttribution } from '../../../src/core/generations/run/fault-attribution.js'
+import type { ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 
-const SERVES: Serves = { models: ['a', 'b', 'c'], samplers: ['euler', 'heun', 'ddim'], maxSeed: 1, sizeMultiple: 8 }
+const SERVES: ServedCapabilities = {
+  models: ['a', 'b', 'c'],
+  samplers: ['euler', 'heun', 'ddim'],
+  maxSeed: 1,
+  sizeMultiple: 8,
+}
 
 type Given = readonly [account: string, model: string, sampler: 'euler' | 'heun' | 'ddim']
 let ids = 0
@@ -11,7 +16,7 @@ const job = ([accountId, filename, sampler]: Given) => ({ id: `gen_${ids++}`, ac
 /** One backend, and what is left out there. */
 function given() {
   // Long: what is left out must still be so when a busy machine looks.
-  const experience = backendExperience({ leftOutMs: 3_600_000 })
+  const experience = faultAttribution({ leftOutMs: 3_600_000 })
   return {
     experience,
     fails: (...its: Given) => experience.sharedFault(job(its)),

@@ -8,7 +8,7 @@ import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import type { Pausable } from '../../../src/core/operator/pauses.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
-import { dutyLease } from '../../../src/db/generations/leader-lease.js'
+import { leaderLease } from '../../../src/db/generations/leader-lease.js'
 import { type ReconcileStoreOptions, reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { pauseStore } from '../../../src/db/operator/pauses.js'
 import { noActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
@@ -44,7 +44,7 @@ const portsWith = (more: Partial<ReconcilerPorts>): ReconcilerPorts => ({
   lock: noActiveGenerationLock,
   images: noImages,
   wipeMark: fakeWipeMark(),
-  duty: dutyLease(context.db, 'troubles', 'me'),
+  leaderLease: leaderLease(context.db, 'problems', 'me'),
   log: noLog,
   ...more,
 })
@@ -211,17 +211,17 @@ describe('an image store that hangs', () => {
 })
 
 describe('a long pass of the reconciler', () => {
-  it('keeps the duty by renewing its lease', async () => {
+  it('stays the leader by renewing its lease', async () => {
     const generation = await givenGeneration(context.db, await givenUser(context.db))
     await query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
     let release: (reached: boolean) => void = () => undefined
     const ring = () => new Promise<boolean>((resolve) => (release = resolve))
     const reconciler = startReconciler(portsWith({ queue: { ...queue, enqueue: ring } }))
     const heldUntil = async () => {
-      const { rows } = await query(`SELECT until FROM leases WHERE name = 'troubles' AND holder = 'me'`)
+      const { rows } = await query(`SELECT until FROM leases WHERE name = 'problems' AND holder = 'me'`)
       return rows[0]?.until.getTime()
     }
-    const first = await until(heldUntil, 'the duty')
+    const first = await until(heldUntil, 'the lease')
     await until(async () => (await heldUntil()) > first, 'its renewal')
     release(true)
     await reconciler.stop()
@@ -248,8 +248,8 @@ describe('a reconciler that has stood still', () => {
         return []
       },
     }
-    const duty = { hold: async () => true, release: async () => undefined }
-    const reconciler = startReconciler(portsWith({ rows, duty }))
+    const leaderLease = { hold: async () => true, release: async () => undefined }
+    const reconciler = startReconciler(portsWith({ rows, leaderLease }))
     try {
       await until(() => looks.slice(1).includes('for lost workers'), 'another look for lost workers')
       expect(looks.slice(0, 3)).toEqual(['for lost workers', 'for missing jobs', 'for missing jobs'])
@@ -285,8 +285,8 @@ describe('a full pass of the reconciler', () => {
       },
     }
     const wipeMark = { ...fakeWipeMark(), finish: async () => passAt > 0 }
-    const duty = { hold: async () => true, release: async () => undefined }
-    const reconciler = startReconciler(portsWith({ rows, wipeMark, duty }))
+    const leaderLease = { hold: async () => true, release: async () => undefined }
+    const reconciler = startReconciler(portsWith({ rows, wipeMark, leaderLease }))
     await within(60_000, last, 'the last pass').finally(() => reconciler.stop())
     expect(full).toEqual([0, 5000, 65_000])
   })

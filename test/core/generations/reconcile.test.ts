@@ -4,7 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { reconcile } from '../../../src/core/generations/repair/reconcile.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
 import { SAMPLERS } from '../../../src/core/generations/sampler.js'
-import { dutyLease } from '../../../src/db/generations/leader-lease.js'
+import { leaderLease } from '../../../src/db/generations/leader-lease.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
@@ -225,12 +225,12 @@ describe.skipIf(!redis)('locks in Redis', () => {
   })
 })
 
-describe('the duty of the reconciler', () => {
+describe('the lease of the leader', () => {
   it('belongs to one process at a time, and passes on when that process ends or falls silent', async () => {
     const { db } = context
-    const [one, two] = [dutyLease(db, 'duty', 'one'), dutyLease(db, 'duty', 'two')]
+    const [one, two] = [leaderLease(db, 'leader', 'one'), leaderLease(db, 'leader', 'two')]
     const endIn = (time: string) =>
-      db.pool.query(`UPDATE leases SET until = now() + interval '${time}' WHERE name = 'duty'`)
+      db.pool.query(`UPDATE leases SET until = now() + interval '${time}' WHERE name = 'leader'`)
     expect(await Promise.all([one.hold(), one.hold()])).toEqual([true, true])
     await endIn('1 hour')
     expect(await two.hold()).toBe(false)

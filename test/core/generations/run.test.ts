@@ -41,7 +41,7 @@ function givenOutside(
       fail: async (_generation, reason) => note(`fail: ${reason}`, true),
       requeue: async (generation, { countTry }) =>
         note(countTry ? 'requeue, one try less' : 'requeue', generation.attempt + 1),
-      standing: async () => undefined,
+      currentAttempt: async () => undefined,
       putBacks: async () => more.putBacks ?? 0,
       servedByOther: async () => more.servedByOther ?? false,
     },
@@ -139,7 +139,7 @@ describe('an attempt', () => {
       ended = asked.filter((_name, n) => answers[n])
       return drawing.generate(request, { signal })
     })
-    await run({ ...ports, runs: { ...ports.runs, standing: async (id) => rows.get(id) } }, asking)
+    await run({ ...ports, runs: { ...ports.runs, currentAttempt: async (id) => rows.get(id) } }, asking)
     expect(ended).toEqual(['running-1', 'waiting-1', 'done-1'])
   })
 

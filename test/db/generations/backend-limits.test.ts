@@ -1,7 +1,7 @@
 /** What a backend can't do: its claims leave it to others, and where there are none the reconciler gives it up. */
 import { beforeEach, expect, it } from 'vitest'
 import type { GenerationRequest } from '../../../src/core/generations/generation.js'
-import type { Serves } from '../../../src/core/generations/run/ports.js'
+import type { ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
@@ -10,7 +10,7 @@ import { useDatabase } from '../../support/database.js'
 import { givenGeneration, givenUser, rowOf } from '../../support/givens.js'
 
 const context = useDatabase()
-const LIMITED: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 64 }
+const LIMITED: ServedCapabilities = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 64 }
 
 beforeEach(async () => {
   await context.db.pool.query(
@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 
 const CASES: [
-  limit: Partial<Serves>,
+  limit: Partial<ServedCapabilities>,
   lacking: 'sampler' | 'seed' | 'size' | 'cfg_scale',
   within: Partial<GenerationRequest>[],
   beyond: Partial<GenerationRequest>[],

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import type { Serves } from '../../../src/core/generations/run/ports.js'
+import type { ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { createDatabase } from '../../../src/db/client.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
@@ -8,7 +8,7 @@ import { useDatabase } from '../../support/database.js'
 import { givenGeneration, givenUser, givenWaiting, MODEL } from '../../support/givens.js'
 
 const context = useDatabase()
-const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+const ANYTHING: ServedCapabilities = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 /** The waiting ones of Create Image, in order; the last has another sampler and model. */
 let waiting: string[]
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { ClaimedGeneration, Serves } from '../../../src/core/generations/run/ports.js'
+import type { ClaimedGeneration, ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 import { SAMPLERS, type Sampler } from '../../../src/core/generations/sampler.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { runStore } from '../../../src/db/generations/run.js'
@@ -8,7 +8,7 @@ import { chargesOf, givenGeneration, givenUser, rowOf } from '../../support/give
 import { unguarded } from '../../support/unguarded.js'
 
 const context = useDatabase()
-const ANYTHING: Serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+const ANYTHING: ServedCapabilities = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const UNREMARKABLE = { loaded: undefined, error: undefined }
 const BY = { worker: 'w1', backend: 'preview:' }
 const runs = () => runStore(context.db, { refundFailed: true })

@@ -122,7 +122,7 @@ describe('deliveries to an endpoint that has recovered', () => {
   it('are all brought forward, a page every ten seconds, though two servers do so at once', async () => {
     const id = await givenEndpoint()
     await givenWaiting(id, 2500, { next: `now() + interval '8 hours'` })
-    await Promise.all([store().hurry(id), store().hurry(id)])
+    await Promise.all([store().retryNow(id), store().retryNow(id)])
     const [row] = await query(
       `SELECT count(*) FILTER (WHERE next_at > now() + interval '1 hour') AS late,
               extract(epoch FROM max(next_at) - min(next_at))::float AS seconds FROM webhook_deliveries`,
@@ -139,7 +139,7 @@ describe('deliveries to an endpoint that has recovered', () => {
     await meanwhile(
       'UPDATE webhook_deliveries SET attempts = 1, next_at = $2 WHERE endpoint_id = $1',
       [id, lease],
-      () => store().hurry(id),
+      () => store().retryNow(id),
     )
     expect(await query('SELECT next_at FROM webhook_deliveries')).toEqual([{ next_at: lease }])
   })
@@ -188,7 +188,7 @@ describe('the claim of a delivery', () => {
     expect(await due()).toBe(undefined)
     await store().delivered(first, 200)
     expect(await due()).toBe(id)
-    await store().giveBack(second)
+    await store().releaseClaim(second)
     expect(await due()).toBe(id)
     expect(await due()).toBe(undefined)
     const passed = `now() - interval '1 second'`

@@ -100,7 +100,7 @@ describe('Create Image refuses', () => {
       body: { error: { param: 'sampler', message: expect.stringMatching(refused) } },
     })
     await expectNoTrace(owner)
-    const lacks = () => backendAbilities(db).lackSampler(rows[0].filename, 'dpmpp_sde_karras')
+    const lacks = () => backendAbilities(db).isSamplerUnavailable(rows[0].filename, 'dpmpp_sde_karras')
     expect(await lacks()).toBe(true)
     await backendRegistry(db).announce('w', 'other', true, { ...serves, samplers: [...SAMPLERS] })
     expect(await lacks()).toBe(false)

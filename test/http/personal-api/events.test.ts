@@ -187,7 +187,7 @@ describe('GET /api/v1/generate/{id}/events', () => {
     await worker().claim()
     const source = await follow(owner, id, url)
     await until(() => source.ended, 'the end of the stream')
-    expect(source.comments.at(-1)).toBe('connect anew')
+    expect(source.comments.at(-1)).toBe('reconnect')
     expect(source.events.map(({ event }) => event)).not.toContain('end')
   })
 

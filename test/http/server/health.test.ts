@@ -95,27 +95,27 @@ describe('GET /version', () => {
 describe('readiness', () => {
   it('does not wait for a check that hangs', async () => {
     const hanging = () => new Promise<undefined>(() => {})
-    const ready = readiness({ store: { vital: true, trouble: hanging } }, () => false)
-    const troubles = { store: 'The check of store had no answer within 2 s.' }
-    expect(await within(60_000, ready(), 'the look')).toEqual({ ready: false, troubles })
+    const ready = readiness({ store: { vital: true, problem: hanging } }, () => false)
+    const problems = { store: 'The check of store had no answer within 2 s.' }
+    expect(await within(60_000, ready(), 'the look')).toEqual({ ready: false, problems })
   })
 
   it('takes a check that throws for one that has found something wrong', async () => {
     const throwing = () => {
       throw new Error('at /srv/store')
     }
-    const ready = readiness({ store: { vital: true, trouble: throwing } }, () => false)
-    expect(await ready()).toEqual({ ready: false, troubles: { store: 'The check of store failed.' } })
+    const ready = readiness({ store: { vital: true, problem: throwing } }, () => false)
+    expect(await ready()).toEqual({ ready: false, problems: { store: 'The check of store failed.' } })
   })
 
   it('says that the process drains without waiting for a check', async () => {
     let checks = 0
-    const trouble = () => {
+    const problem = () => {
       checks++
       return new Promise<undefined>(() => {})
     }
-    const { ready, troubles } = await readiness({ store: { vital: true, trouble } }, () => true)()
-    expect({ ready, checks, named: Object.keys(troubles) }).toEqual({ ready: false, checks: 0, named: ['draining'] })
+    const { ready, problems } = await readiness({ store: { vital: true, problem } }, () => true)()
+    expect({ ready, checks, named: Object.keys(problems) }).toEqual({ ready: false, checks: 0, named: ['draining'] })
   })
 })
 

@@ -12,9 +12,9 @@ async function readAll(stream: EventStream): Promise<string[]> {
 describe('a stream of events', () => {
   it('writes events and comments as browsers read them, and when to come back', async () => {
     const stream = new EventStream(2000)
-    stream.tell('status', { status: 'queued' })
+    stream.send('status', { status: 'queued' })
     stream.comment('still here')
-    stream.show('progress', { progress: 0.5 })
+    stream.sendLatest('progress', { progress: 0.5 })
     stream.end({ event: 'end', data: { status: 'failed', error: 'two\nlines' } })
     expect(await readAll(stream)).toEqual([
       'retry: 2000',
@@ -29,8 +29,8 @@ describe('a stream of events', () => {
     const stream = new EventStream(2000)
     const image = 'x'.repeat(20_000)
     for (let n = 1; n <= 1000; n++) {
-      stream.show('preview', { n, image })
-      stream.show('progress', { progress: n })
+      stream.sendLatest('preview', { n, image })
+      stream.sendLatest('progress', { progress: n })
       stream.comment('still here')
     }
     expect(stream.readableLength).toBeLessThan(64 * 1024)
@@ -46,9 +46,9 @@ describe('a stream of events', () => {
 
   it('drops what still waits once an event comes that must arrive', async () => {
     const stream = new EventStream(2000)
-    stream.show('preview', { image: 'x'.repeat(20_000) })
-    stream.show('queue_position', { queue_position: 3 })
-    stream.tell('status', { status: 'processing' })
+    stream.sendLatest('preview', { image: 'x'.repeat(20_000) })
+    stream.sendLatest('queue_position', { queue_position: 3 })
+    stream.send('status', { status: 'processing' })
     stream.end('restarting')
     const events = await readAll(stream)
     expect(events.slice(-2)).toEqual(['event: status\ndata: {"status":"processing"}', ': restarting'])
@@ -59,13 +59,13 @@ describe('a stream of events', () => {
     const over = new EventStream(2000)
     over.end('first')
     over.end('second')
-    over.tell('status', {})
+    over.send('status', {})
     expect(await readAll(over)).toEqual(['retry: 2000', ': first'])
     const gone = new EventStream(2000)
     gone.destroy()
     await once(gone, 'close')
-    gone.tell('status', {})
-    gone.show('progress', {})
+    gone.send('status', {})
+    gone.sendLatest('progress', {})
     gone.end('late')
     expect(gone.destroyed).toBe(true)
   })

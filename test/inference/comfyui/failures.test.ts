@@ -9,7 +9,7 @@ import recorded from './recorded.json' with { type: 'json' }
 
 const SECRET = 'an image of someone called Jane Roe'
 const PATIENT = { answerMs: 60_000, awayMs: 60_000, silentMs: 60_000 }
-const TROUBLE = '500 Internal Server Error\n\nServer got itself in trouble'
+const TROUBLE = '500 Internal Server Error\n\nServer got itself in problem'
 
 describe('a submitted prompt', () => {
   const kinds: Partial<Record<string, BackendErrorKind>> = {

@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import type { Affinity, Serves } from '../../../src/core/generations/run/ports.js'
+import type { Affinity, ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { createDatabase, type Database } from '../../../src/db/client.js'
 import { historyStore } from '../../../src/db/generations/history.js'
@@ -47,8 +47,8 @@ const QUEUE_INDEXES = ['queue', 'queue_of_kind', 'one_active', 'deadline']
 const STATISTICS = ['stale', 'fresh', 'missing'] as const
 type Statistics = (typeof STATISTICS)[number]
 
-const SERVES: Serves = { models: MODELS, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
-const HALF: Serves = { ...SERVES, samplers: SAMPLERS.filter((sampler) => sampler !== RARE) }
+const SERVES: ServedCapabilities = { models: MODELS, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
+const HALF: ServedCapabilities = { ...SERVES, samplers: SAMPLERS.filter((sampler) => sampler !== RARE) }
 const LOADED: Affinity = { filename: MODELS[4] as string, maxDelayMs: 3_600_000, msPerPixelStep: 1e-6 }
 
 export interface Grown {
@@ -158,7 +158,7 @@ function statements(db: Database, { filler, stored }: System) {
   const runs = runStore(db, { refundFailed: true })
   const [submissions, polls, history] = [submissionStore(db), pollStore(db), historyStore(db)]
   const places = queuePositions(db)
-  const claim = (serves: Serves, affinity?: Affinity) =>
+  const claim = (serves: ServedCapabilities, affinity?: Affinity) =>
     asking(
       () => runs.claim({ worker: 'w', backend: 'b' }, serves, affinity),
       (claimed) => {

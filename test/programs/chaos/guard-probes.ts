@@ -63,7 +63,7 @@ export async function plant(scene: Scene, state: Readonly<Record<string, string>
   })
 }
 
-/** After a wipe of Redis the locks are back within seconds; whoever takes the duty over clears up what is left over. */
+/** After a wipe of Redis the locks are back within seconds; the next leader clears up what is left over. */
 export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
   const { stage, client } = scene
   const waiting = await withDatabase(scene, async (db) =>

@@ -19,7 +19,7 @@ export interface Server {
 
 const ok = (body: object | string | Buffer = ''): Reply => ({ status: 200, body })
 const NOT_FOUND: Reply = { status: 404, body: '404: Not Found' }
-const TROUBLE: Reply = { status: 500, body: '500 Internal Server Error\n\nServer got itself in trouble' }
+const TROUBLE: Reply = { status: 500, body: '500 Internal Server Error\n\nServer got itself in problem' }
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 let numbers = 0

@@ -31,7 +31,7 @@ interface Follower {
 
 export type Following = ReturnType<typeof createFollowing>
 
-const POLL_MS = 500
+const ROWS_POLL_MS = 500
 /** Smaller changes of the progress (0 to 1) are not reported. */
 const PROGRESS_STEP = 0.01
 /** After so many followers the loop yields to other requests. */
@@ -54,7 +54,7 @@ export function createFollowing({ watch, positions, progress, previews }: Follow
       await Promise.allSettled([pollPositions(), pollProgress()])
       polling = false
       if (followers.size > 0) pollSoon()
-    }, POLL_MS).unref()
+    }, ROWS_POLL_MS).unref()
   }
 
   const pollPositions = () =>

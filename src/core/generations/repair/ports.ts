@@ -42,9 +42,9 @@ export interface ReconcilePorts extends LeftoverPorts {
   readonly log: Log
 }
 
-/** A duty that one process at a time does. */
-export interface DutyLease {
-  /** Takes or renews the duty; false while another process has it. */
+/** Lets one process at a time be the leader. */
+export interface LeaderLease {
+  /** Takes or renews it; false while another process has it. */
   hold(): Promise<boolean>
   release(): Promise<void>
 }

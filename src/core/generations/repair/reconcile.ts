@@ -2,7 +2,7 @@ import type { Log } from '../../log.js'
 import { LACKING, type Lacking } from '../failure-reason.js'
 import { endOverdue, withPauses } from './end-overdue.js'
 import { enqueueMissing } from './enqueue-missing.js'
-import type { DutyLease, ReconcilePorts } from './ports.js'
+import type { LeaderLease, ReconcilePorts } from './ports.js'
 import { requeueLost } from './requeue-lost.js'
 import { isWiped, restoreRedis } from './restore-redis.js'
 import { removeInBackground, sweepImages } from './sweep-images.js'
@@ -22,7 +22,7 @@ const logFault =
  */
 export async function reconcile(
   ports: ReconcilePorts,
-  { full, leasesCount }: { readonly full: boolean; readonly leasesCount: boolean },
+  { full, leasesCount: trustLeases }: { readonly full: boolean; readonly leasesCount: boolean },
   onFault = logFault(ports.log),
 ): Promise<boolean> {
   const { rows } = ports
@@ -37,7 +37,7 @@ export async function reconcile(
   }
 
   // No failLost if requeueLost failed: Postgres may have stood still, so that no lease could be renewed.
-  if (leasesCount && (await attempt('reconcile.requeue_lost', () => requeueLost(ports))))
+  if (trustLeases && (await attempt('reconcile.requeue_lost', () => requeueLost(ports))))
     await attempt('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
   await attempt('reconcile.enqueue', () => enqueueMissing(ports))
   await attempt('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
@@ -52,24 +52,24 @@ export async function reconcile(
   return restored
 }
 
-export type ReconcilerPorts = ReconcilePorts & { readonly duty: DutyLease }
+export type ReconcilerPorts = ReconcilePorts & { readonly leaderLease: LeaderLease }
 
 const EVERY_MS = 500
-/** If the duty is renewed this late, Postgres or this process stood still, and leases may have expired unrenewed. */
+/** If the leader's lease is renewed this late, Postgres or this process stood still, and leases may have expired unrenewed. */
 const STALLED_MS = 4000
 /** Workers then get this long to renew their leases or to requeue their generations. */
 const GRACE_MS = 5000
 const FULL_EVERY_MS = 60_000
 /** The next full pass, after one that could not restore Redis. */
 const FULL_AGAIN_MS = 5000
-/** Well within the duty's lease. */
+/** Well within the leader's lease. */
 const RENEW_MS = 700
 /** A longer pass hangs, and is no longer renewed: another process takes over. */
 const RENEWED_FOR_MS = 120_000
 /** A rule that keeps failing is logged at most this often. */
 const LOG_EVERY_MS = 10_000
 
-/** Starts the reconciler. It runs in every process; the duty's lease lets one at a time work. */
+/** Starts the reconciler. It runs in every process; the leader's lease lets one at a time work. */
 export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void> } {
   const images = removeInBackground(ports.images)
   const rows = { ...ports.rows, failUnservable: withPauses(ports.rows.failUnservable) }
@@ -82,11 +82,11 @@ export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void>
   let graceUntil = 0
 
   const hold = async () => {
-    const duty = await ports.duty.hold()
+    const isLeader = await ports.leaderLease.hold()
     const now = performance.now()
     if (now - renewedAt > STALLED_MS) graceUntil = now + GRACE_MS
     renewedAt = now
-    return duty
+    return isLeader
   }
 
   const pass = async () => {
@@ -120,13 +120,13 @@ export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void>
       clearTimeout(timer)
       images.stop()
       await running
-      await ports.duty.release().catch(() => undefined)
+      await ports.leaderLease.release().catch(() => undefined)
     },
   }
 }
 
-/** Renews the duty during a pass: another holder would begin with a full pass. */
-function renewing(hold: DutyLease['hold']): () => Promise<void> {
+/** Renews the leader's lease during a pass: another holder would begin with a full pass. */
+function renewing(hold: LeaderLease['hold']): () => Promise<void> {
   const until = performance.now() + RENEWED_FOR_MS
   let renewal: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {

@@ -1,7 +1,7 @@
 import type { InferencePace } from '../inference-pace.js'
 import { type InferenceBackend, isServerFault } from './backend.js'
 import type { BackendHealth } from './backend-health.js'
-import type { BackendExperience } from './fault-attribution.js'
+import type { FaultAttribution } from './fault-attribution.js'
 import { type GpuSlot, gpuSlot } from './gpu-slot.js'
 import type { ClaimedGeneration } from './ports.js'
 import type { StoreFault } from './publish.js'
@@ -17,7 +17,7 @@ interface KnownOfBackend {
     BackendHealth,
     'isUp' | 'loads' | 'drawsWith' | 'wentDown' | 'hasFinished' | 'modelIsMissing' | 'announceSoon'
   >
-  readonly experience: BackendExperience
+  readonly experience: FaultAttribution
   readonly store: Pick<StoreWatch, 'refused' | 'ended'>
   readonly pace: InferencePace
 }

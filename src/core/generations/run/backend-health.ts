@@ -1,23 +1,23 @@
 import { timeLimit } from '../../../lib/abort-signals.js'
 import type { Log } from '../../log.js'
-import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isRefusal } from './backend.js'
-import type { BackendExperience } from './fault-attribution.js'
-import type { BackendRegistry, Serves } from './ports.js'
+import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isBackendRefusal } from './backend.js'
+import type { FaultAttribution } from './fault-attribution.js'
+import type { BackendRegistry, ServedCapabilities } from './ports.js'
 import { StoreFault } from './publish.js'
 import type { StoreWatch } from './store-watch.js'
 import type { RunTimes } from './times.js'
 
-const NEVER = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
 
-const UNKNOWN: Serves = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
+const UNKNOWN: ServedCapabilities = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
 /** A server that has refused from the start counts as one without models, so that nothing waits for it. */
-const NOTHING: Serves = { ...UNKNOWN, models: [] }
+const NOTHING: ServedCapabilities = { ...UNKNOWN, models: [] }
 
 interface HealthPorts {
   readonly backends: BackendRegistry
   readonly store: Pick<StoreWatch, 'check'>
-  readonly experience: Pick<BackendExperience, 'isFailing' | 'withoutMissing'>
+  readonly experience: Pick<FaultAttribution, 'isFailing' | 'withoutMissing'>
   readonly log: Pick<Log, 'info' | 'warn'>
   /** Whether it claims or draws now. */
   readonly isServing: () => boolean
@@ -73,7 +73,7 @@ export function backendHealth(
 
   const check = async (): Promise<void> => {
     const wasUp = isUp
-    const limit = timeLimit(NEVER, CAPABILITIES_WITHIN_MS)
+    const limit = timeLimit(NEVER_ABORTED, CAPABILITIES_WITHIN_MS)
     let refuses = false
     try {
       const capabilities = await backend.capabilities(limit.signal)
@@ -86,7 +86,7 @@ export function backendHealth(
     } catch (error) {
       // A server that loads a checkpoint may not answer. While it draws, its inference shows whether it is up.
       if (!isServing() || !isUp) wentDown(limit.isOver() ? LATE : error)
-      refuses = isRefusal(error) && serves === UNKNOWN
+      refuses = isBackendRefusal(error) && serves === UNKNOWN
     } finally {
       limit.clear()
     }

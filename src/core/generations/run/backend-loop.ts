@@ -3,7 +3,7 @@ import { backendAttempts } from './attempts.js'
 import type { InferenceBackend } from './backend.js'
 import { backendHealth } from './backend-health.js'
 import { claimLoop } from './claim-loop.js'
-import { backendExperience } from './fault-attribution.js'
+import { faultAttribution } from './fault-attribution.js'
 import type { BackendRegistry } from './ports.js'
 import { type RunPorts, WorkerCrash } from './run.js'
 import { storeWatch } from './store-watch.js'
@@ -26,7 +26,7 @@ export function backendLoop(
   const { worker, affinityMaxDelayMs } = options
   const times = { ...RUN_TIMES, ...options.times }
   const { runs, backends, images, log } = ports
-  const experience = backendExperience(times)
+  const experience = faultAttribution(times)
   const pace = inferencePace()
   const store = storeWatch(images)
   const isServing = () => claims.isServing()

@@ -1,11 +1,11 @@
 /** The port to a GPU inference server. Adapters live in inference/, one file per kind of server. */
-import type { Drawing } from '../generation.js'
+import type { GenerationParameters } from '../generation.js'
 import type { Sampler } from '../sampler.js'
 
 /** A server that takes longer to say what it serves counts as down. */
 export const CAPABILITIES_WITHIN_MS = 4000
 
-export interface InferenceRequest extends Drawing {
+export interface InferenceRequest extends GenerationParameters {
   /** Lower-case UUID, new with each attempt: A1111's force_task_id, ComfyUI's prompt_id. */
   readonly attemptId: string
   /** The generation and its attempt, `gen_…-2`: for servers that show who sent a request. */
@@ -106,7 +106,7 @@ export const isServerFault = (error: unknown): error is BackendError =>
   error instanceof BackendError && SERVER_FAULTS.some((kind) => kind === error.kind)
 
 /** The server refuses until the operator changes it, or its entry in INFERENCE_URL. */
-export const isRefusal = (error: unknown): boolean =>
+export const isBackendRefusal = (error: unknown): boolean =>
   error instanceof BackendError && (error.kind === 'auth' || error.kind === 'unusable')
 
 /** `message` is for logs and may name hosts and paths; `publicMessage` is one sentence a subscriber understands. */

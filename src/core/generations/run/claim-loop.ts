@@ -2,14 +2,14 @@ import type { Log } from '../../log.js'
 import type { InferencePace } from '../inference-pace.js'
 import type { Attempts } from './attempts.js'
 import type { BackendHealth } from './backend-health.js'
-import type { BackendExperience } from './fault-attribution.js'
+import type { FaultAttribution } from './fault-attribution.js'
 import type { GpuSlot } from './gpu-slot.js'
 import type { Claimant, ClaimedGeneration, RunStore } from './ports.js'
 
 interface ClaimPorts {
   readonly runs: Pick<RunStore, 'claim'>
   readonly health: Pick<BackendHealth, 'isUp' | 'serves' | 'loaded'>
-  readonly experience: Pick<BackendExperience, 'isFailing' | 'yields' | 'without' | 'dropped' | 'forgiveDropped'>
+  readonly experience: Pick<FaultAttribution, 'isFailing' | 'yields' | 'without' | 'dropped' | 'forgiveDropped'>
   readonly attempts: Pick<Attempts, 'begin' | 'roomForAnother'>
   readonly pace: Pick<InferencePace, 'msPerPixelStep'>
   readonly log: Pick<Log, 'warn'>

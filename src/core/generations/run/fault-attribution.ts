@@ -1,5 +1,5 @@
 import type { Generation } from '../generation.js'
-import type { Serves } from './ports.js'
+import type { ServedCapabilities } from './ports.js'
 import { RUN_TIMES, type RunTimes } from './times.js'
 
 /** If this many accounts fail in a row, what they share is at fault. One account alone could fail on purpose. */
@@ -38,10 +38,10 @@ const newStreak = (workedAt: number) => ({
 })
 type Streak = ReturnType<typeof newStreak>
 
-export type BackendExperience = ReturnType<typeof backendExperience>
+export type FaultAttribution = ReturnType<typeof faultAttribution>
 
 /** Remembers one backend's failures, to tell a broken server, model or sampler from a broken generation. */
-export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RUN_TIMES) {
+export function faultAttribution({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RUN_TIMES) {
   /** By generation: how many others the server has finished since it dropped or refused this one. */
   const drops = new Map<string, number>()
   /** What was dropped lately: others go first. */
@@ -101,7 +101,7 @@ export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = R
       return { leaveOut, again }
     },
     /** What the backend lists, without the models that it does not have. */
-    withoutMissing(listed: Serves): Serves {
+    withoutMissing(listed: ServedCapabilities): ServedCapabilities {
       for (const [filename, until] of missing) if (performance.now() > until) missing.delete(filename)
       return { ...listed, models: listed.models?.filter((filename) => !missing.has(filename)) ?? null }
     },
@@ -133,7 +133,7 @@ export function backendExperience({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = R
       return { times, down }
     },
     /** The backend's abilities without what is left out now. */
-    without(serves: Serves): Serves {
+    without(serves: ServedCapabilities): ServedCapabilities {
       const isOffered = (key: string) => (streaks.get(key)?.leftOutUntil ?? 0) <= performance.now()
       return {
         ...serves,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { whenAborted, windUp } from '../../../lib/abort-signals.js'
-import { drawingOf, seedsOf } from '../generation.js'
+import { parametersOf, seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../ports.js'
 import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
 import type { GpuTurn } from './gpu-slot.js'
@@ -11,7 +11,7 @@ const PROGRESS_EVERY_MS = 250
 const ABORT_GRACE_MS = 6000
 
 interface InferPorts {
-  readonly runs: Pick<RunStore, 'standing'>
+  readonly runs: Pick<RunStore, 'currentAttempt'>
   readonly progress: ProgressBoard
   readonly previews: PreviewBoard
 }
@@ -58,7 +58,7 @@ export async function infer(
   // Overwrites the progress of the attempt before.
   if (generation.attempt > 1) show(-1)
   const request = {
-    ...drawingOf(generation),
+    ...parametersOf(generation),
     ...{ attemptId: randomUUID(), attempt: `${id}-${generation.attempt}` },
     ...{ model: generation.filename, seeds: seedsOf(seed, batchSize) },
   }
@@ -80,7 +80,7 @@ export async function infer(
 
 async function hasEnded(runs: InferPorts['runs'], name: string): Promise<boolean> {
   const [, id, attempt] = /^(gen_\w+)-(\d+)$/.exec(name) ?? []
-  const now = id === undefined ? undefined : await runs.standing(id)
+  const now = id === undefined ? undefined : await runs.currentAttempt(id)
   return now !== undefined && !(now.status === 'processing' && now.attempt === Number(attempt))
 }
 

@@ -9,7 +9,7 @@ export interface ClaimedGeneration extends Generation {
 }
 
 /** What one backend can do now; a claim takes only what fits. */
-export interface Serves extends Omit<Capabilities, 'ambiguous' | 'samplers'> {
+export interface ServedCapabilities extends Omit<Capabilities, 'ambiguous' | 'samplers'> {
   readonly samplers: readonly string[]
 }
 
@@ -70,13 +70,13 @@ export interface RunStore {
    * with an affinity, the first of its model, as long as the one that comes first may still be passed over. One that
    * this backend has failed is left to a live one that has not and can serve it, unless only that one is failing.
    */
-  claim(by: Claimant, serves: Serves, affinity?: Affinity): Promise<ClaimedGeneration | undefined>
+  claim(by: Claimant, serves: ServedCapabilities, affinity?: Affinity): Promise<ClaimedGeneration | undefined>
   /** Renews the lease. */
   heartbeat(id: string, attempt: number): Promise<boolean>
   /** Images and success in one transaction. */
   succeed(generation: ClaimedGeneration, images: readonly StoredImage[]): Promise<boolean>
   /** A generation's status and its latest attempt. */
-  standing(id: string): Promise<{ readonly status: GenerationStatus; readonly attempt: number } | undefined>
+  currentAttempt(id: string): Promise<{ readonly status: GenerationStatus; readonly attempt: number } | undefined>
   /** How many of its attempts were put back for this reason. */
   putBacks(id: string, reason: PutBackReason): Promise<number>
   /** Whether a live backend other than the one that runs it, which has not failed with it, could serve it. */
@@ -103,5 +103,11 @@ export interface BackendRegistry {
    * Reports one backend; `serves` is what it was last known to serve. No generation waits for a backend that is down
    * and has no models. A report outlives its worker for a while, because the worker may be restarting.
    */
-  announce(worker: string, backend: string, up: boolean, serves: Serves, condition?: BackendCondition): Promise<void>
+  announce(
+    worker: string,
+    backend: string,
+    up: boolean,
+    serves: ServedCapabilities,
+    condition?: BackendCondition,
+  ): Promise<void>
 }

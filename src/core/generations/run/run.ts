@@ -242,7 +242,7 @@ async function lost(attempt: Attempt): Promise<RunOutcome> {
   log.info(facts, 'generation attempt is no longer ours')
   await queue.withdraw(generation)
   // After a take-over the files may be the other worker's. After a cancel they are ours and of no use.
-  const now = await runs.standing(generation.id).catch(() => undefined)
+  const now = await runs.currentAttempt(generation.id).catch(() => undefined)
   if (now?.status === 'failed') await discard(attempt)
   return 'lost'
 }

@@ -8,16 +8,36 @@ import { batched, joined } from '../../../lib/batch.js'
 import { DATABASE_TIMES, type Database, withTransaction } from '../../client.js'
 import { creditLedger, generations as g, apiKeys as k, users as u } from '../../schema/generations.js'
 import { outcomeUnknown, sqlState, violatedConstraint } from '../../sql-state.js'
-import { assign, eachOf, insertInto, itemsOf, named, param, pick, type Queryable, statement } from '../../statement.js'
+import {
+  columns,
+  eachOf,
+  insertInto,
+  itemsOf,
+  param,
+  type Queryable,
+  selectAs,
+  setList,
+  statement,
+} from '../../statement.js'
 import { markEnqueued, noteMissingJob } from '../missing-jobs.js'
 import { toView, VIEW, type ViewRow } from '../poll.js'
 import { insertingMetered } from './metered.js'
-import { ITEM_TYPES, type Item, its, MAY_STORE, mark, OPEN_KEY, reserved, STORE, STORED } from './submit-row.js'
+import {
+  INSERT_GENERATION,
+  INSERTED_COLUMNS,
+  lockReservations,
+  markReservations,
+  OPEN_KEY,
+  RESERVATION_HELD,
+  SUBMIT_ROW_TYPES,
+  type SubmitRow,
+  submitColumn,
+} from './submit-row.js'
 
 /** Active and charged: an account has at most one. */
-const ACTIVE = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
+const IS_ACTIVE_AND_CHARGED = sql`${g.status} IN ('queued', 'processing') AND NOT ${g.metered}`
 const activeOf = (what: SQL, accountId: SQL) =>
-  sql`SELECT ${what} FROM ${g} WHERE ${g.userId} = ${accountId} AND ${ACTIVE}`
+  sql`SELECT ${what} FROM ${g} WHERE ${g.userId} = ${accountId} AND ${IS_ACTIVE_AND_CHARGED}`
 
 interface Charged {
   readonly id: string
@@ -37,33 +57,33 @@ interface Charged {
  */
 const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(name)`
   WITH item AS MATERIALIZED (
-    SELECT * FROM ${itemsOf(ITEM_TYPES)} WHERE ${its('metered')}::integer = 0
+    SELECT * FROM ${itemsOf(SUBMIT_ROW_TYPES)} WHERE ${submitColumn('metered')}::integer = 0
   ), active AS (
-    SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(sql`${g.id}`, its('accountId'))} LIMIT 1) AS found
-  ), reserved AS (${reserved(ifLocked)}), allowed AS (
+    SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(sql`${g.id}`, submitColumn('accountId'))} LIMIT 1) AS found
+  ), reserved AS (${lockReservations(ifLocked)}), allowed AS (
     SELECT item.* FROM item CROSS JOIN LATERAL (
-      SELECT FROM ${k} WHERE ${k.id} = ${its('keyId')} AND ${k.revokedAt} IS NULL OFFSET 0 FOR SHARE ${ifLocked}
+      SELECT FROM ${k} WHERE ${k.id} = ${submitColumn('keyId')} AND ${k.revokedAt} IS NULL OFFSET 0 FOR SHARE ${ifLocked}
     ) AS unrevoked CROSS JOIN LATERAL (
-      SELECT FROM ${u} WHERE ${u.id} = ${its('accountId')} OFFSET 0 FOR NO KEY UPDATE ${ifLocked}
+      SELECT FROM ${u} WHERE ${u.id} = ${submitColumn('accountId')} OFFSET 0 FOR NO KEY UPDATE ${ifLocked}
     ) AS payer
-     WHERE NOT EXISTS (SELECT FROM active WHERE active.item = item.id) AND ${MAY_STORE}
+     WHERE NOT EXISTS (SELECT FROM active WHERE active.item = item.id) AND ${RESERVATION_HELD}
   ), debited AS (
-    UPDATE ${u} SET ${assign(u, { credits: sql`${u.credits} - ${its('cost')}` })} FROM allowed AS item
-     WHERE ${u.id} = ${its('accountId')} AND ${u.credits} >= ${its('cost')} AND ${u.deletedAt} IS NULL
+    UPDATE ${u} SET ${setList(u, { credits: sql`${u.credits} - ${submitColumn('cost')}` })} FROM allowed AS item
+     WHERE ${u.id} = ${submitColumn('accountId')} AND ${u.credits} >= ${submitColumn('cost')} AND ${u.deletedAt} IS NULL
     RETURNING ${u.credits} AS balance, item.*
   ), stored AS (
-    ${STORE} FROM debited AS item RETURNING ${STORED}
-  ), marked AS (${mark('debited')}), noted AS (${noteMissingJob('stored')}), entered AS (
+    ${INSERT_GENERATION} FROM debited AS item RETURNING ${INSERTED_COLUMNS}
+  ), marked AS (${markReservations('debited')}), noted AS (${noteMissingJob('stored')}), entered AS (
     ${insertInto(creditLedger, {
-      userId: its('accountId'),
+      userId: submitColumn('accountId'),
       kind: 'charge',
-      delta: sql`-${its('cost')}`,
+      delta: sql`-${submitColumn('cost')}`,
       balance: sql`item.balance`,
-      generationId: its('id'),
+      generationId: submitColumn('id'),
     })} FROM debited AS item
   )
   SELECT item.id, stored.created_at AS "createdAt", debited.balance AS "creditsLeft", active.id AS "activeId",
-         ${MAY_STORE} AS "mayStore"
+         ${RESERVATION_HELD} AS "mayStore"
     FROM item LEFT JOIN stored ON stored.id = item.id LEFT JOIN debited ON debited.id = item.id
     LEFT JOIN active ON active.item = item.id`
 
@@ -78,13 +98,13 @@ const LOCK_PAYER = statement<{ credits: number }>('lock_payer')`
 const ACTIVE_GENERATIONS = eachOf<ViewRow, 'accountId'>(
   'active_generations',
   { accountId: 'uuid' },
-  activeOf(named(VIEW), its('accountId')),
+  activeOf(selectAs(VIEW), submitColumn('accountId')),
 )
 
 /** What its submitter gets back. */
-export const SUBMITTED = pick(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
+export const SUBMITTED = columns(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
 const FIND = statement<SubmittedGeneration>('find_submitted')`
-  SELECT ${named(SUBMITTED)} FROM ${g} WHERE ${g.id} = ${param('id')}`
+  SELECT ${selectAs(SUBMITTED)} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 const CHARGE = statement<{ balance: number }>('balance_after_charge')`
   SELECT ${creditLedger.balance} FROM ${creditLedger}
@@ -111,7 +131,7 @@ export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): Su
 
   return {
     async insert(generation, { deadlineSeconds, idempotencyKey }) {
-      const item: Item = { ...generation, deadlineSeconds, idempotencyKey }
+      const item: SubmitRow = { ...generation, deadlineSeconds, idempotencyKey }
       try {
         return generation.metered
           ? await insertMetered(item)
@@ -133,7 +153,7 @@ export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): Su
   }
 }
 
-const charge = async (how: typeof INSERT_CHARGED, on: Queryable, items: readonly Item[]): Promise<Charged[]> => {
+const charge = async (how: typeof INSERT_CHARGED, on: Queryable, items: readonly SubmitRow[]): Promise<Charged[]> => {
   const rows = await how.rows(on, { items: JSON.stringify(items) })
   const charged = new Map(rows.map((row) => [row.id, row]))
   return items.map(({ id }) => charged.get(id) as Charged)
@@ -143,30 +163,32 @@ const charge = async (how: typeof INSERT_CHARGED, on: Queryable, items: readonly
 const TOGETHER = 16
 
 /** Charges what is submitted at once. Undefined: not stored, and `chargeAlone` tells why; the cause may be another item. */
-const chargingTogether = (db: Database): ((item: Item) => Promise<InsertOutcome | undefined>) =>
-  batched(async (items: readonly Item[]) => {
+const chargingTogether = (db: Database): ((item: SubmitRow) => Promise<InsertOutcome | undefined>) =>
+  batched(async (items: readonly SubmitRow[]) => {
     const pages = Array.from({ length: Math.ceil(items.length / TOGETHER) }, (_, n) =>
       charge(INSERT_CHARGED_TOGETHER, db.pool, items.slice(n * TOGETHER, (n + 1) * TOGETHER)).catch((error) => {
         if (outcomeUnknown(error)) throw error
       }),
     )
-    return items.map(async (_, n) => outcomeOf((await pages[Math.floor(n / TOGETHER)])?.[n % TOGETHER]))
+    return items.map(async (_, n) => chargedOutcome((await pages[Math.floor(n / TOGETHER)])?.[n % TOGETHER]))
   })
 
 /**
  * Locks who pays before it looks: a statement that waits for a lock sees the locked row as it is now, but all other rows
  * as they were before. So whoever else submits, refunds or closes the account comes entirely before or after.
  */
-const chargeAlone = (db: Database, item: Item): Promise<InsertOutcome> =>
+const chargeAlone = (db: Database, item: SubmitRow): Promise<InsertOutcome> =>
   withTransaction(db, async (_tx, client) => {
     const payer = await LOCK_PAYER.first(client, { keyId: item.keyId })
     if (!payer) return { outcome: 'gone' }
     const [alone] = await charge(INSERT_CHARGED, client, [item])
     const held = payer.credits
-    return outcomeOf(alone) ?? (alone?.mayStore ? { outcome: 'insufficient', held } : { outcome: 'reservation_lost' })
+    return (
+      chargedOutcome(alone) ?? (alone?.mayStore ? { outcome: 'insufficient', held } : { outcome: 'reservation_lost' })
+    )
   })
 
-function outcomeOf(charged: Charged | undefined): InsertOutcome | undefined {
+function chargedOutcome(charged: Charged | undefined): InsertOutcome | undefined {
   const { createdAt, creditsLeft, activeId } = charged ?? {}
   if (createdAt) return { outcome: 'inserted', createdAt, creditsLeft: creditsLeft ?? 0 }
   return activeId ? { outcome: 'active', generationId: activeId } : undefined

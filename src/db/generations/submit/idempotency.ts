@@ -3,7 +3,7 @@ import type { SubmittedGeneration } from '../../../core/generations/generation.j
 import type { IdempotencyStore } from '../../../core/generations/submit/ports.js'
 import type { Database } from '../../client.js'
 import { generations as g, idempotencyKeys as r } from '../../schema/generations.js'
-import { named, param, statement } from '../../statement.js'
+import { param, selectAs, statement } from '../../statement.js'
 import { SUBMITTED } from './charged.js'
 
 /** A reservation without a generation is in flight for this long: longer than any submit can take. */
@@ -24,7 +24,7 @@ const RESERVE = statement('reserve_idempotency_key')`
     WHERE ${r.createdAt} < now() - ${KEPT} OR (${r.createdAt} < now() - ${IN_FLIGHT} AND ${NEVER_STORED})`
 
 const FIRST = statement<{ bodyHash: Buffer } & (SubmittedGeneration | { id: null })>('find_idempotent_first')`
-  SELECT ${named({ ...SUBMITTED, bodyHash: r.bodyHash })} FROM ${r} LEFT JOIN ${g} ON ${g.id} = ${r.generationId}
+  SELECT ${selectAs({ ...SUBMITTED, bodyHash: r.bodyHash })} FROM ${r} LEFT JOIN ${g} ON ${g.id} = ${r.generationId}
    WHERE ${r.userId} = ${param('accountId')} AND ${r.key} = ${param('key')}`
 
 const RELEASE = statement('release_idempotency_key')`

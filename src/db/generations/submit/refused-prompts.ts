@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { RefusedPrompts } from '../../../core/generations/submit/ports.js'
 import type { Database } from '../../client.js'
 import { refusedPrompts as r } from '../../schema/website.js'
-import { given, insertInto, param, statement } from '../../statement.js'
+import { insertInto, param, statement, typedParams } from '../../statement.js'
 
 /** Stored of one account; of a flood the rest is dropped, or it would fill the disk. */
 const MOST = [
@@ -22,7 +22,7 @@ const isFlooded = sql.join(
 )
 
 const NOTE = statement('note_refused_prompt')`
-  ${insertInto(r, given(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE`
+  ${insertInto(r, typedParams(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE`
 
 // Only the oldest are looked at: no index has the time.
 export const CLEAN_REFUSED_PROMPTS = statement('clean_refused_prompts')`

@@ -4,7 +4,7 @@ import type { UnansweredStore } from '../../../core/generations/submit/repeats.j
 import type { Database } from '../../client.js'
 import { generations as g } from '../../schema/generations.js'
 import { unansweredRequests as u } from '../../schema/process.js'
-import { named, param, statement } from '../../statement.js'
+import { param, selectAs, statement } from '../../statement.js'
 import { SUBMITTED } from './charged.js'
 
 /** Clients repeat within seconds and job queues within minutes; whoever asks again later wants another image. */
@@ -22,7 +22,7 @@ const TAKE = statement<SubmittedGeneration>('take_unanswered_request')`
       WHERE api_key_id = ${param('keyId')} AND request_hash = ${param('requestHash')} AND created_at > now() - ${KEPT}
         AND NOT EXISTS (SELECT FROM ${g} AS first WHERE first.id = generation_id AND first.status = 'failed')
       ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING ${named(SUBMITTED)}`
+  RETURNING ${selectAs(SUBMITTED)}`
 
 export const CLEAN_UNANSWERED = statement('clean_unanswered_requests')`
   DELETE FROM ${u} WHERE ${u.createdAt} < now() - ${KEPT}`

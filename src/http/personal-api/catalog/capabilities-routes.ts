@@ -9,7 +9,7 @@ import type { App } from '../../shared/fastify-app.js'
 import * as drawing from '../../shared/generation-fields.js'
 import type { RateLimit } from '../../shared/rate-limit.js'
 import { notModified, sendTagged, taggedBody, viewOf } from '../../shared/responses.js'
-import { DEFAULTS, LIMITS } from '../generations/submit-schemas.js'
+import { DEFAULTS, PERSONAL_LIMITS } from '../generations/submit-schemas.js'
 
 /** The sizes that SDXL was trained on. */
 const SDXL_SIZES = [
@@ -44,7 +44,7 @@ const capabilities = z
       width: sideRange.describe('Pixels'),
       height: sideRange.describe('Pixels'),
       pixels: z.int().describe('width × height at most'),
-      ...rangesOf(LIMITS),
+      ...rangesOf(PERSONAL_LIMITS),
       seed: range.extend({ random: z.int().describe('Asks for a random one') }),
     }),
     defaults: z.object({
@@ -61,7 +61,7 @@ const capabilities = z
       .object({
         models: z.array(z.enum(CREATE_IMAGE_MODELS)),
         samplers: z.array(z.enum(CREATE_IMAGE_SAMPLERS)),
-        limits: z.object(rangesOf(createImage.LIMITS)),
+        limits: z.object(rangesOf(createImage.CREATE_IMAGE_LIMITS)),
         defaults: z.object({
           negative_prompt: z.string(),
           model: z.enum(CREATE_IMAGE_MODELS),
@@ -99,7 +99,7 @@ export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimi
         width: SIDES,
         height: SIDES,
         pixels: drawing.MAX_PIXELS,
-        ...LIMITS,
+        ...PERSONAL_LIMITS,
         seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
       },
       defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED, model_version_id: usual?.id ?? null },
@@ -109,7 +109,7 @@ export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimi
       create_image: {
         models: [...CREATE_IMAGE_MODELS],
         samplers: [...CREATE_IMAGE_SAMPLERS],
-        limits: createImage.LIMITS,
+        limits: createImage.CREATE_IMAGE_LIMITS,
         defaults: { ...createImage.DEFAULTS, seed: drawing.RANDOM_SEED },
       },
       rate_limit: { requests: limit.max, window_seconds: limit.windowSeconds },

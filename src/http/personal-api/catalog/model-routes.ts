@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ModelStore } from '../../../core/catalog/model-version.js'
-import { shared } from '../../../lib/batch.js'
+import { singleFlight } from '../../../lib/batch.js'
 import { personalRefusals } from '../../shared/error-bodies.js'
 import type { App } from '../../shared/fastify-app.js'
 import { EXAMPLE, notModified, sendTagged, taggedBody, viewOf } from '../../shared/responses.js'
@@ -42,7 +42,7 @@ const listModelsSchema = {
 /** The catalog, spec 4.2. */
 export function modelRoutes(app: App, models: ModelStore): void {
   // Concurrent requests share one read, so that none gets a catalog older than itself.
-  const list = shared(async () => {
+  const list = singleFlight(async () => {
     const enabled = await models.listEnabled()
     return taggedBody({ models: enabled.map((model) => viewOf(modelVersion, model)), count: enabled.length })
   })

@@ -23,7 +23,7 @@ const streamGenerationEventsSchema = {
   summary: 'Follow a generation live',
   description:
     'Server-sent events: first how it stands, then each change, a comment every 15 s, and at last `end`. Nothing ' +
-    'is repeated: after a broken connection connect anew. A stream counts as one request; 8 may be open at once.',
+    'is repeated: after a broken connection reconnect. A stream counts as one request; 8 may be open at once.',
   params: generationParams,
   response: {
     200: { description: 'The events', content: { 'text/event-stream': { schema: events } } },
@@ -39,13 +39,14 @@ export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRe
 
   const sendState = (stream: EventStream, now: Polled): void => {
     if (hasEnded(now)) stream.end({ event: 'end', data: bodyOf(now) })
-    else stream.tell('status', bodyOf(now))
+    else stream.send('status', bodyOf(now))
   }
 
   const sendChange = (stream: EventStream, change: Change): void => {
-    if (change.kind === 'preview') stream.show('preview', { image: dataUri(change.image) })
+    if (change.kind === 'preview') stream.sendLatest('preview', { image: dataUri(change.image) })
     else if (change.kind === 'status' || hasEnded(change.now)) sendState(stream, change.now)
-    else if (change.now.status === 'queued') stream.show('queue_position', { queue_position: change.now.queuePosition })
+    else if (change.now.status === 'queued')
+      stream.sendLatest('queue_position', { queue_position: change.now.queuePosition })
     else sendProgress(stream, change.now)
   }
 
@@ -72,7 +73,7 @@ export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRe
 
 function sendProgress(stream: EventStream, generation: Polled): void {
   if (generation.status === 'processing' && generation.progress !== undefined)
-    stream.show('progress', { progress: Math.round(generation.progress * 1000) / 1000 })
+    stream.sendLatest('progress', { progress: Math.round(generation.progress * 1000) / 1000 })
 }
 
 const dataUri = (webp: Buffer) => `data:image/webp;base64,${webp.toString('base64')}`

@@ -3,7 +3,7 @@ import { requireAvailable } from '../../../core/catalog/model-version.js'
 import { generationIdMissing } from '../../../core/errors.js'
 import type { GenerationView } from '../../../core/generations/generation.js'
 import { dryRunGeneration } from '../../../core/generations/submit/submit.js'
-import { catalogRevisionOf, isFresh } from '../../shared/authentication.js'
+import { catalogRevisionOf, isReadAheadFresh } from '../../shared/authentication.js'
 import type { App } from '../../shared/fastify-app.js'
 import { idempotencyOf, submitFor } from '../../shared/idempotency-key.js'
 import type { PersonalApiPorts } from '../../shared/ports.js'
@@ -26,9 +26,9 @@ export function submitRoutes(app: App, ports: PersonalApiPorts): void {
     next()
   }
   const activeOf = async (request: FastifyRequest, reply: FastifyReply) => {
-    const active = isFresh(reply) ? await request.active : undefined
+    const active = isReadAheadFresh(reply) ? await request.active : undefined
     // It may have been long in coming.
-    return isFresh(reply) ? active : undefined
+    return isReadAheadFresh(reply) ? active : undefined
   }
 
   app.decorateRequest('active', undefined)

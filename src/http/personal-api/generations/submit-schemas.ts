@@ -11,8 +11,8 @@ import { coreOf, EXAMPLE, viewOf } from '../../shared/responses.js'
 import { generationId } from './poll-schemas.js'
 
 /** The bounds of a request. */
-export const LIMITS = {
-  ...drawing.LIMITS,
+export const PERSONAL_LIMITS = {
+  ...drawing.SHARED_LIMITS,
   steps: { min: 1, max: 100 },
   cfg_scale: { min: 0, max: 30 },
 } as const
@@ -38,12 +38,12 @@ export const requestFields = {
   ...drawing.fields,
   ...drawing.size,
   batch_size: field.withDefault(
-    field.integer('batch_size', LIMITS.batch_size).describe('How many images'),
+    field.integer('batch_size', PERSONAL_LIMITS.batch_size).describe('How many images'),
     DEFAULTS.batch_size,
   ),
-  steps: field.withDefault(field.integer('steps', LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
+  steps: field.withDefault(field.integer('steps', PERSONAL_LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
   cfg_scale: field.withDefault(
-    field.number('cfg_scale', LIMITS.cfg_scale).describe('How closely to follow the prompt'),
+    field.number('cfg_scale', PERSONAL_LIMITS.cfg_scale).describe('How closely to follow the prompt'),
     DEFAULTS.cfg_scale,
   ),
   sampler: field.withDefault(field.choice('sampler', SAMPLERS), DEFAULTS.sampler),

@@ -9,7 +9,7 @@ import { sessionOf } from '../../shared/session-cookie.js'
 import { byOf, readForm, reason } from '../parts/operator-forms.js'
 import { ImagesPage } from './images-page.js'
 
-const PAGE = 50
+const IMAGES_PER_PAGE = 50
 
 const query = z.object({
   unfinished: z
@@ -44,7 +44,7 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
   ): Promise<unknown> {
     const filter = { unfinished: unfinished === true }
     const [list, unfinishedCount] = await Promise.all([
-      removedImages.list(filter, { limit: PAGE, after }),
+      removedImages.list(filter, { limit: IMAGES_PER_PAGE, after }),
       removedImages.countUnfinished(),
     ])
     const page = { signedIn: sessionOf(request), ...filter, unfinishedCount, isFirst: after === undefined, ...list }

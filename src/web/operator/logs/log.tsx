@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import type { OperatorAction } from '../../../core/operator/operator-actions.js'
+import type { RecordedAct } from '../../../core/operator/operator-actions.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
 import { sendPage } from '../../parts/layout.js'
@@ -24,7 +24,7 @@ export function logRoutes(app: App, { ports }: WebsiteOptions): void {
 }
 
 interface LogPageProps {
-  readonly page: Page<OperatorAction>
+  readonly page: Page<RecordedAct>
   readonly isFirst: boolean
   readonly signedIn: SignedIn
 }

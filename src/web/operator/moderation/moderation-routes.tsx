@@ -8,7 +8,7 @@ import { sessionOf } from '../../shared/session-cookie.js'
 import { ModerationPage } from './moderation-page.js'
 import { RepeatedPage } from './repeated-page.js'
 
-const PAGE = 50
+const REFUSALS_PER_PAGE = 50
 const MOST_ACCOUNTS = 100
 
 const word = (maxLength: number) =>
@@ -33,7 +33,7 @@ export function moderationPageRoutes(app: App, { ports }: WebsiteOptions): void 
     const after = before === undefined ? undefined : [before]
     const filter = { category: category || undefined, accountId: account?.id }
     const [refusals, categories] = await Promise.all([
-      isKnown ? log.list(filter, { limit: PAGE, after }) : { items: [], next: undefined },
+      isKnown ? log.list(filter, { limit: REFUSALS_PER_PAGE, after }) : { items: [], next: undefined },
       log.categories(),
     ])
     const page = { signedIn: sessionOf(request), category, user, before, refusals, categories }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type By, MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
+import { type ActedBy, MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { isLine } from '../../../lib/text.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 
@@ -27,7 +27,7 @@ export function readForm<Fields>(
 }
 
 /** Who sent the form, and why. */
-export const byOf = (request: FastifyRequest, reason: string): By => ({
+export const byOf = (request: FastifyRequest, reason: string): ActedBy => ({
   actor: sessionOf(request).caller.account.username,
   reason,
 })

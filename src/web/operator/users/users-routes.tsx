@@ -5,7 +5,7 @@ import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { UsersPage } from './users-page.js'
 
-const PAGE = 50
+const USERS_PER_PAGE = 50
 
 const query = z.object({
   q: z
@@ -29,7 +29,7 @@ export function usersRoutes(app: App, { ports }: WebsiteOptions): void {
     const { q, deleted, after } = request.query
     // A zero character is in no name, and Postgres takes none.
     const text = q.replaceAll('\0', '')
-    const found = await ports.administration.accounts.search({ text, deleted }, { limit: PAGE, after })
+    const found = await ports.administration.accounts.search({ text, deleted }, { limit: USERS_PER_PAGE, after })
     const page = { text, deleted, isFirst: after === undefined, signedIn: sessionOf(request), ...found }
     return sendPage(reply, <UsersPage {...page} />)
   })

@@ -4,10 +4,10 @@ import { changePassword } from '../../../core/accounts/password.js'
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
-import type { Place } from '../../../lib/page.js'
+import type { Cursor } from '../../../lib/page.js'
 import { sendPage } from '../../parts/layout.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { refusalOf } from '../../shared/refusal.js'
+import { refusalMessage } from '../../shared/refusal.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
 import { AccountPage, type AccountView } from './account-page.js'
 
@@ -33,7 +33,7 @@ export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    after: Place | undefined,
+    after: Cursor | undefined,
     news: Pick<AccountView, 'done' | 'problem'>,
   ) => {
     const signedIn = sessionOf(request)
@@ -62,7 +62,7 @@ export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions
         throw new AppError('rate_limited', 'Too many tries. Wait a quarter of an hour, then try again.')
       await changePassword(credentials, signedIn, request.body)
     } catch (error) {
-      return show(request, reply, undefined, { problem: refusalOf(error, reply) })
+      return show(request, reply, undefined, { problem: refusalMessage(error, reply) })
     }
     return reply.redirect('/account?done=password', 303)
   })

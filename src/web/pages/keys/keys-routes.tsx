@@ -5,7 +5,7 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { sendFragment, sendPage } from '../../parts/layout.js'
 import { isFragment } from '../../shared/fragment.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { refusalOf } from '../../shared/refusal.js'
+import { refusalMessage } from '../../shared/refusal.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { Keys, KeysPage, type KeysView } from './keys-page.js'
 
@@ -25,7 +25,7 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
 
   /** Does it and shows what came of it; a refusal beside what was typed. */
   const act = async (request: FastifyRequest, reply: FastifyReply, work: () => Promise<News>, name?: string) => {
-    const news = await work().catch((error: unknown): News => ({ problem: refusalOf(error, reply), name }))
+    const news = await work().catch((error: unknown): News => ({ problem: refusalMessage(error, reply), name }))
     return show(request, reply, news)
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import type { Drawing } from '../../../core/generations/generation.js'
+import type { GenerationParameters } from '../../../core/generations/generation.js'
 import { DEFAULTS } from '../../../http/personal-api/generations/submit-schemas.js'
 
 const text = z.string().catch('')
@@ -62,7 +62,9 @@ export const blankForm = (model: ModelVersion | undefined): Form => ({
 })
 
 /** A form that draws the same again, with a seed of its own. */
-export const formOf = (drawing: Drawing & { readonly modelVersionId: number; readonly batchSize?: number }): Form => ({
+export const formOf = (
+  drawing: GenerationParameters & { readonly modelVersionId: number; readonly batchSize?: number },
+): Form => ({
   prompt: drawing.prompt,
   negative_prompt: drawing.negativePrompt,
   model_version_id: `${drawing.modelVersionId}`,

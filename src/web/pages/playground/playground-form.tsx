@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, priceOf } from '../../../core/generations/generation.js'
 import { SAMPLERS } from '../../../core/generations/sampler.js'
-import { DEFAULTS, LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
+import { DEFAULTS, PERSONAL_LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH } from '../../../http/shared/generation-fields.js'
 import { bodyOf, type Form, type Shape, shapesFor, shapeValue } from './form.js'
 import { creditsText, Generate } from './stage.js'
@@ -26,7 +26,7 @@ export interface FormProps {
   readonly example: boolean
 }
 
-const COUNTS = Array.from({ length: LIMITS.batch_size.max }, (_, n) => n + LIMITS.batch_size.min)
+const COUNTS = Array.from({ length: PERSONAL_LIMITS.batch_size.max }, (_, n) => n + PERSONAL_LIMITS.batch_size.min)
 
 /** What each number of images costs, in the order of COUNTS. */
 const pricesOf = (model: ModelVersion) => COUNTS.map((batchSize) => priceOf({ ...FOR_PRICE, batchSize }, model))
@@ -126,12 +126,12 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
       <details id="tuning" open={isTuned}>
         <summary>Fine tuning</summary>
         <div class="tuning">
-          <NumberField name="steps" label="Steps" value={form.steps} {...LIMITS.steps} />
+          <NumberField name="steps" label="Steps" value={form.steps} {...PERSONAL_LIMITS.steps} />
           <NumberField
             name="cfg_scale"
             label="Guidance (cfg_scale)"
             value={form.cfg_scale}
-            {...LIMITS.cfg_scale}
+            {...PERSONAL_LIMITS.cfg_scale}
             step="0.5"
           />
           <div class="field">

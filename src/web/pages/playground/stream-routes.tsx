@@ -24,8 +24,8 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
     const { account } = request.caller
     const { id } = request.params
     const stream = streams.open(account.id)
-    const tell = (fragment: VNode) => stream.tell('', render(fragment))
-    const show = (kind: string, fragment: VNode) => stream.show('', render(fragment), kind)
+    const tell = (fragment: VNode) => stream.send('', render(fragment))
+    const show = (kind: string, fragment: VNode) => stream.sendLatest('', render(fragment), kind)
 
     const showState = async (seen: Polled) => {
       const state = await stateOf(ports, request, id, seen)
@@ -70,7 +70,7 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
           .then(() => showChange(change))
           .catch((err) => {
             request.log.warn({ err }, 'a stream of the playground was broken off')
-            stream.end('connect anew')
+            stream.end('reconnect')
           })
       })
     if (!hasEnded(first.now)) stream.once('close', follow())

@@ -5,11 +5,11 @@ import * as webhooks from '../../../core/webhooks/endpoints.js'
 import { webhookBody } from '../../../http/personal-api/webhooks/webhook-schemas.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
-import type { Place } from '../../../lib/page.js'
+import type { Cursor } from '../../../lib/page.js'
 import { sendFragment, sendPage } from '../../parts/layout.js'
 import { isFragment } from '../../shared/fragment.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { refusalOf } from '../../shared/refusal.js'
+import { refusalMessage } from '../../shared/refusal.js'
 import { noSuchPage, sessionOf } from '../../shared/session-cookie.js'
 import { Deliveries, EndpointPage } from './endpoint-page.js'
 import { Webhooks, WebhooksPage, type WebhooksView } from './webhooks-page.js'
@@ -46,7 +46,7 @@ export function webhookPageRoutes(app: App, { ports }: WebsiteOptions): void {
       : sendPage(reply, <WebhooksPage {...view} />)
   }
 
-  const deliveriesOf = async ({ caller }: FastifyRequest, id: string, after: Place | undefined) => {
+  const deliveriesOf = async ({ caller }: FastifyRequest, id: string, after: Cursor | undefined) => {
     const endpoint = await webhooks.findEndpoint(ports.webhooks, caller.account, id).catch(toPage)
     const { items, next } = await endpoints.deliveries(id, { limit: DELIVERIES_PAGE, after })
     return { endpoint, deliveries: items, older: field.cursorOf(next), later: after !== undefined }
@@ -62,7 +62,7 @@ export function webhookPageRoutes(app: App, { ports }: WebsiteOptions): void {
       const { secret } = await webhooks.createEndpoint(ports.webhooks, request.caller.account, parsed.data)
       return showAll(request, reply, { secret })
     } catch (error) {
-      return showAll(request, reply, { problem: refusalOf(error, reply), asked })
+      return showAll(request, reply, { problem: refusalMessage(error, reply), asked })
     }
   })
 
