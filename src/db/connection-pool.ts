@@ -32,7 +32,8 @@ const OPENING_AT_FIRST = 2
 export class ConnectionPool {
   readonly #options: PoolOptions
   readonly #pool: pg.Pool
-  #open = 0
+  /** Connections that are open. A set: the pool may tell twice that one was removed. */
+  readonly #open = new Set<pg.ClientBase>()
   /** Lent, or being opened. */
   #taken = 0
   /** The first comes first. */
@@ -60,10 +61,10 @@ export class ConnectionPool {
     this.#pool.on('connect', (client) => {
       client.on('error', onError)
       this.#current.add(client)
-      this.#open++
+      this.#open.add(client)
       this.#lendMore()
     })
-    this.#pool.on('remove', () => this.#open--)
+    this.#pool.on('remove', (client) => this.#open.delete(client))
   }
 
   /**
@@ -131,7 +132,7 @@ export class ConnectionPool {
   }
 
   get #mayLend(): boolean {
-    const most = this.#open + Math.max(OPENING_AT_FIRST, this.#open)
+    const most = this.#open.size + Math.max(OPENING_AT_FIRST, this.#open.size)
     return this.#taken < Math.min(this.#options.max, most)
   }
 

@@ -129,11 +129,15 @@ class ClientWithErrorListener extends pg.Client {
 }
 
 /** A pool for BullMQ, which does not close it. BullMQ itself would name its schema at the login, which PgBouncer refuses. */
-export const openPool = (url: string, max: number): pg.Pool =>
-  new pg.Pool({
+export function openPool(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({
     connectionString: url,
     max,
     keepAlive: true,
     Client: ClientWithErrorListener,
     onConnect: (client) => client.query('SET search_path TO bullmq'),
   })
+  // BullMQ holds connections without a listener for moments: one that ends then would end the process.
+  const ignored = () => undefined
+  return pool.on('error', ignored).on('connect', (client) => client.on('error', ignored))
+}

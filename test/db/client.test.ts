@@ -79,6 +79,27 @@ describe('the pool', () => {
     await until(() => succeeds(expectWholePool()), 'the whole pool')
   })
 
+  it('lends all its connections again after Postgres has ended many, and closed others as read-only', async () => {
+    const admin = new pg.Client(url)
+    await admin.connect()
+    onTestFinished(() => admin.end())
+    const name = new URL(url).pathname.slice(1)
+    let isOver = false
+    const asking = Array.from({ length: 3 * MAX_CONNECTIONS }, async (_, n) => {
+      while (!isOver) await succeeds(db.pool.query(n % 3 ? 'SELECT 1' : 'CREATE TABLE only_once ()'))
+    })
+    for (let round = 0; round < 60; round++) {
+      const change = round % 2 ? 'RESET default_transaction_read_only' : 'SET default_transaction_read_only = on'
+      await admin.query(`ALTER DATABASE ${name} ${change}`)
+      await admin.query(`SELECT pg_terminate_backend(pid), pg_sleep(0.01) FROM pg_stat_activity
+                          WHERE application_name = 'easel' AND datname = current_database()`)
+    }
+    isOver = true
+    await Promise.all(asking)
+    const clients = await Promise.all(Array.from({ length: MAX_CONNECTIONS }, () => db.pool.connect()))
+    for (const client of clients) client.release()
+  })
+
   it('opens two connections at first, and answers with them all queries that come meanwhile', async () => {
     const answers = Array.from({ length: 5 * MAX_CONNECTIONS }, () => db.pool.query('SELECT 1'))
     expect(db.pool.totalCount).toBe(2)
