@@ -1,5 +1,4 @@
 /** What happened to a generation, from its submit to its end, for `easel jobs show`. */
-
 import type { PutBackReason } from '../core/generations/run/ports.js'
 import type { operatorGenerationStore } from '../db/generations/history.js'
 import { plural } from './output.js'

@@ -1,4 +1,4 @@
-/** Every refusal the service can give. http/shared/error-bodies.ts says what becomes of each in an interface's answers. */
+/** Every refusal that the service can give. http/shared/error-bodies.ts says what each becomes in an interface's answers. */
 export const ERROR_CODES = [
   'unauthorized',
   'forbidden',

@@ -1,7 +1,6 @@
 /** What every kind of image store does. */
 import { createHash, type Hash } from 'node:crypto'
-import type { ImageFiles, ImageStore } from '../core/images/ports.js'
-import { SLUG } from '../core/images/ports.js'
+import { type ImageFiles, type ImageStore, SLUG } from '../core/images/ports.js'
 import type { OpenPublicFile } from '../core/images/public-file.js'
 
 /** Every method throws on a slug that isn't one. What the store refuses rejects, with a sentence for the operator. */

@@ -17,7 +17,7 @@ const PIXEL_BYTES = 3
 const FULL_WINDOW = 0x78
 const HIGHEST_FILTER = 4
 
-/** By hand, because to encode again with sharp takes 25 to 55 ms of CPU. D: the pixels; x: what changes how they look. Decoding heeds no chunk of another name, and none is published. */
+/** D: the pixels; x: what changes how they look. Decoding heeds no chunk of another name, and none is published. */
 const KINDS = new Map([
   ['IHDR', 'H'],
   ['IDAT', 'D'],
@@ -39,6 +39,7 @@ export interface PlainPixels {
  * The inflated pixels of a backend's PNG, if its compressed pixels can be published as they are: of this size, 8-bit RGB,
  * not interlaced, without a colour profile, whole, compressed, and surely of more than one colour. Takes at most twice
  * the memory of the pixels, and inflates off the main thread. What is not plain (undefined) may still be a good image.
+ * By hand, because to encode again with sharp takes 25 to 55 ms of CPU.
  */
 export async function plainPixels(bytes: Buffer, size: Size): Promise<PlainPixels | undefined> {
   const start = Buffer.concat([SIGNATURE, header(size)])

@@ -1,11 +1,10 @@
 /** One bucket, or a part of it, by the AWS SDK. It is loaded with the first call: servers with a directory never need it. */
-
 import { randomBytes } from 'node:crypto'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { StoreLacks } from '../core/images/ports.js'
 import type { FileRequest, PublicFile } from '../core/images/public-file.js'
-import { timeLimit } from '../lib/abort-signals.js'
+import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
 import { sha256Of } from './any-image-store.js'
 import { newProbeName, type ObjectFacts, type Objects, probeObjects } from './objects.js'
 import {
@@ -37,8 +36,6 @@ export interface PresignedPut {
   /** To be sent as they are. */
   readonly headers: Readonly<Record<string, string>>
 }
-
-const NEVER_ABORTED = new AbortController().signal
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 interface Call {

@@ -1,8 +1,6 @@
 /** The image store of a worker that has no key: the server signs each put, and does the rest itself. */
-
-import type { ImageStore } from '../core/images/ports.js'
-import { PROBE_FILE } from '../core/images/ports.js'
-import { timeLimit } from '../lib/abort-signals.js'
+import { type ImageStore, PROBE_FILE } from '../core/images/ports.js'
+import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
 import { fileName, publicUrls } from './any-image-store.js'
 import { type FoundObject, newProbeName, type Objects, probeObjects, putImage } from './objects.js'
 import type { PresignedPut } from './s3-bucket.js'
@@ -10,7 +8,6 @@ import { isTooLarge, tooLarge } from './s3-failure.js'
 
 const CALL_MS = 15_000
 const TRANSFER_MS = 60_000
-const NEVER_ABORTED = new AbortController().signal
 
 interface Uploads {
   /** Of the server, without a slash at its end. */

@@ -2,8 +2,10 @@
  * Instead of AbortSignal.any and AbortSignal.timeout: what `any` ties to a signal that lives for long stays with it (Node
  * 20 and 22), and in Node 20 the garbage collector may take the timer of a `timeout` within it before it has fired.
  */
-
 import { setMaxListeners } from 'node:events'
+
+/** Where nothing may abort the work but its time limit. */
+export const NEVER_ABORTED = new AbortController().signal
 
 /** A signal that aborts with the first of others. `clear` lets go of the others; call it when the work has ended. */
 export function linkedSignal(others: readonly AbortSignal[]) {

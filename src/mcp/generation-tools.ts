@@ -20,7 +20,7 @@ import { defineTool, READS, refusal, shown, type Tool, type ToolCall, type ToolR
 
 interface AgentPorts extends PersonalApiPorts {
   /** Undefined where an image cannot be made so small. */
-  readonly forViewing: (png: Buffer, maxBytes: number) => Promise<ViewableImage | undefined>
+  readonly scaleForModel: (png: Buffer, maxBytes: number) => Promise<ViewableImage | undefined>
 }
 
 export interface GenerationToolOptions {
@@ -92,7 +92,7 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
 
   const viewed = async (slug: string, maxBytes: number) => {
     const png = await ports.files.read(slug)
-    return png && ports.forViewing(png, maxBytes)
+    return png && ports.scaleForModel(png, maxBytes)
   }
 
   /** Beside the words and the data, what it came to: its images. */

@@ -19,7 +19,7 @@ import { loadProtocol, type Protocol, type Tell } from './protocol.js'
 import { runningCalls } from './running-calls.js'
 import { refusal, type Tool, type ToolResult } from './tool.js'
 
-interface AgentDoorOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
+interface McpEndpointOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
   readonly authentication: AuthenticationOptions
   readonly limit: RateLimit
   /** Pages of its origin may call. */
@@ -28,7 +28,7 @@ interface AgentDoorOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
   readonly allowedOrigins: readonly string[]
 }
 
-/** What the door itself reads of a message; the protocol checks all of it. */
+/** What the endpoint itself reads of a message; the protocol checks all of it. */
 interface Message {
   readonly method?: unknown
   readonly id?: unknown
@@ -39,7 +39,7 @@ interface Message {
  * `POST /mcp`: the Model Context Protocol for agents, with the keys, limits and rules of the Personal Access API. A
  * client that hangs up has not canceled: its generation goes on. `notifications/cancelled` cancels it, with the refund.
  */
-export const mcpEndpoint = (options: AgentDoorOptions) => async (app: App) => {
+export const mcpEndpoint = (options: McpEndpointOptions) => async (app: App) => {
   const { baseUrl, allowedOrigins } = options
   const origins = [new URL(baseUrl).origin, ...allowedOrigins]
   // First, so that a page of another website does not even learn whether a key is good. The specification asks for it.
@@ -64,7 +64,7 @@ export const mcpEndpoint = (options: AgentDoorOptions) => async (app: App) => {
 }
 
 /** What needs a key. */
-const withKey = (options: AgentDoorOptions) => async (app: App) => {
+const withKey = (options: McpEndpointOptions) => async (app: App) => {
   const { ports, authentication, limit, baseUrl } = options
   const tools = [...generationTools({ ...options, pageUrl: app.pageUrl }), ...libraryTools(ports, app.pageUrl)]
   const calls = runningCalls()

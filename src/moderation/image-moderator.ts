@@ -15,7 +15,7 @@ interface ImageModeratorOptions extends Omit<EndpointOptions, 'deadlineMs'> {
   /** Whether the model version is marked as NSFW: then sexual content with adults is allowed. */
   readonly isNsfw: (modelVersionId: number) => Promise<boolean>
   /** The PNG, or a smaller image of at most this size. */
-  readonly forViewing: (png: Buffer, maxBytes: number) => Promise<ViewableImage | undefined>
+  readonly scaleForModel: (png: Buffer, maxBytes: number) => Promise<ViewableImage | undefined>
 }
 
 const DEADLINE_MS = 10_000
@@ -26,7 +26,7 @@ const MODEL = 'omni-moderation-latest'
 
 /** Asks a moderation endpoint about a finished image, which is sent as a data URI; a large one is scaled down. */
 export function createImageModerator(options: ImageModeratorOptions): ImageModerator {
-  const { model = MODEL, deadlineMs = DEADLINE_MS, isNsfw, forViewing, failsOpen } = options
+  const { model = MODEL, deadlineMs = DEADLINE_MS, isNsfw, scaleForModel: forViewing, failsOpen } = options
   const endpoint = moderationEndpoint({ ...options, model, deadlineMs })
   return {
     isSilent: endpoint.isSilent,

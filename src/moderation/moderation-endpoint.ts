@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Log } from '../core/log.js'
-import { timeLimit } from '../lib/abort-signals.js'
+import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
 import { limitedFetch } from '../lib/limited-fetch.js'
 
 export interface EndpointOptions {
@@ -18,7 +18,6 @@ export type EndpointInput =
   | string
   | readonly { readonly type: 'image_url'; readonly image_url: { readonly url: string } }[]
 
-const NEVER_ABORTED = new AbortController().signal
 const fetchLimited = limitedFetch(256 * 1024)
 
 // Some endpoints of the protocol leave `flagged` out.

@@ -169,7 +169,7 @@ export async function openFoundation(
     openProducerConnection,
     /** For BullMQ's consuming end: a connection of its own. */
     openWorkerConnection: () => connection(createPatientRedis),
-    complain: logErrors,
+    logErrors,
     /** What to do when notices of Postgres are lost. */
     onNotificationsLost: (sentence: string) => (err: Error) => {
       onPostgresError(err)

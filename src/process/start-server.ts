@@ -166,7 +166,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     publishedImages: published,
     website: site.website,
     agents: mcpEndpoint({
-      ports: { ...ports, forViewing: scaleForModel },
+      ports: { ...ports, scaleForModel },
       authentication,
       limit,
       baseUrl: config.baseUrl,

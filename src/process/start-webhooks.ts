@@ -25,7 +25,7 @@ export function startWebhooks(
   images: ImageStore,
   { resolveHost, tracing, metrics }: ProcessOptions & { readonly resolveHost?: ResolveHost },
 ) {
-  const { db, complain, onNotificationsLost: missesNotices, openProducerConnection, openWorkerConnection } = foundation
+  const { db, logErrors: complain, onNotificationsLost, openProducerConnection, openWorkerConnection } = foundation
   const { allowHttp, allowedNetworks } = config.webhooks
   const target = { allowHttp, policy: addressPolicy(allowedNetworks) }
   const onError = complain('webhooks are sent late')
@@ -48,7 +48,7 @@ export function startWebhooks(
   const enqueueOrSend = async (seq: number) => {
     if (!(await jobs.enqueue({ seq, attempts: 0 }, 0))) await dispatcher.sendDue()
   }
-  const missed = missesNotices('due webhooks are noticed late')
+  const missed = onNotificationsLost('due webhooks are noticed late')
   const notices = listenTo(config.databaseListenUrl, 'webhook_due', (seq) => void enqueueOrSend(Number(seq)), missed)
   const worker = startWebhookWorker({ connection: openWorkerConnection(), onJob: () => dispatcher.sendDue(), onError })
   dispatcher.start()

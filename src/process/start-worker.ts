@@ -60,8 +60,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const models = modelStore(db)
   const isNsfw = async (id: number) => (await models.find(id))?.nsfw ?? false
   const imageModerator =
-    config.imageModeration &&
-    createImageModerator({ ...config.imageModeration, logger: log, isNsfw, forViewing: scaleForModel })
+    config.imageModeration && createImageModerator({ ...config.imageModeration, logger: log, isNsfw, scaleForModel })
   const ends = generationEnds(
     config.databaseListenUrl,
     foundation.onNotificationsLost('cancellations are noticed late'),
@@ -134,7 +133,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     connection: foundation.openWorkerConnection(),
     concurrency: loops.length,
     onJob: serve,
-    onError: foundation.complain('queue error'),
+    onError: foundation.logErrors('queue error'),
     telemetry: tracing?.telemetry,
     times: options.jobTimes,
   })

@@ -1,5 +1,4 @@
 /** Ports of the core that do nothing and say that all is well, for a test that looks at another one. */
-
 import type { Delivery, GenerationQueue } from '../../src/core/generations/ports.js'
 import type { WipeMark } from '../../src/core/generations/repair/ports.js'
 import type { MadeWith } from '../../src/core/generations/run/backend.js'

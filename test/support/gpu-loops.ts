@@ -1,5 +1,4 @@
 /** Backend loops as a worker runs them, over a service's Postgres and queue, with an image store that can be held. */
-
 import { backendLoop } from '../../src/core/generations/run/backend-loop.js'
 import type { RunTimes } from '../../src/core/generations/run/times.js'
 import { backendRegistry } from '../../src/db/generations/backends.js'

@@ -1,5 +1,5 @@
 import type { GpuTurn } from '../../src/core/generations/run/gpu-slot.js'
-import type { Experience } from '../../src/core/generations/run/run.js'
+import type { BackendFaults } from '../../src/core/generations/run/run.js'
 
 /** A GPU that nobody else uses. */
 export const atOnce = (): GpuTurn => ({
@@ -11,7 +11,7 @@ export const atOnce = (): GpuTurn => ({
 })
 
 /** A backend of which nothing bad is known. */
-export const noExperience: Experience = {
+export const noFaults: BackendFaults = {
   isCulprit: () => false,
   sharedFault: () => undefined,
   lacksModel: () => false,

@@ -1,5 +1,4 @@
 /** What a worker writes about the generations it runs, without running any. */
-
 import type { Generation } from '../../src/core/generations/generation.js'
 import type { ClaimedGeneration, ServedCapabilities } from '../../src/core/generations/run/ports.js'
 import { SAMPLERS } from '../../src/core/generations/sampler.js'

@@ -1,5 +1,4 @@
 /** The keys that a signed-in person makes for the Personal Access API. */
-
 import { isLine } from '../../lib/text.js'
 import { AppError, invalidParameter, noActiveSubscription } from '../errors.js'
 import type { Account } from './account.js'

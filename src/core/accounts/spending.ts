@@ -1,5 +1,4 @@
 /** What an account's credits went to, as its owner sees it. */
-
 import type { Page, PageRequest } from '../../lib/page.js'
 import type { ApiKeyKind } from './account.js'
 import type { LedgerEntry } from './ledger.js'

@@ -1,5 +1,4 @@
 /** What a subscriber reads when a generation fails: one sentence each, without hosts, paths or traces. */
-
 import { BackendError } from './run/backend.js'
 
 /** A generation has this many tries in all. */

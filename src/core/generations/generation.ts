@@ -7,7 +7,7 @@ export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
 /** Which interface a generation came through. Create Image goes first, within a bound: see queue-position.ts. */
 export type Lane = 'personal' | 'create_image'
 
-/** What a GPU server needs to draw an image. */
+/** What an image is to look like, as a GPU server must know it. */
 export interface GenerationParameters {
   readonly prompt: string
   readonly negativePrompt: string
@@ -19,7 +19,7 @@ export interface GenerationParameters {
   readonly sampler: Sampler
 }
 
-/** The names of a drawing's parameters; stores, answers and `easel jobs show` go by them. */
+/** The names of these parameters; stores, answers and `easel jobs show` go by them. */
 export const PARAMETER_NAMES = Object.keys({
   prompt: true,
   negativePrompt: true,

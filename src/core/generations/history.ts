@@ -1,5 +1,4 @@
 /** An account's own generations, images and ledger entries, newest first; never another account's. */
-
 import type { Page, PageRequest } from '../../lib/page.js'
 import type { Generation, GenerationParameters, GenerationStatus } from './generation.js'
 import type { MadeWith } from './run/backend.js'

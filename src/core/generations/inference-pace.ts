@@ -1,5 +1,4 @@
 /** Estimates how long inferences take from those that have ended. */
-
 import type { Work } from './generation.js'
 
 const NEWEST_WEIGHT = 0.3

@@ -1,6 +1,5 @@
 import { imageNotFound, serviceUnavailable } from '../errors.js'
-import type { ImageStore } from './ports.js'
-import { SLUG } from './ports.js'
+import { type ImageStore, SLUG } from './ports.js'
 
 export interface RemovedImage {
   readonly at: Date

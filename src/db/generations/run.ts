@@ -92,15 +92,15 @@ const CURRENT_ATTEMPT = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('
   SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
-  const standing = (id: string) => CURRENT_ATTEMPT.first(pool, { id })
+  const currentAttempt = (id: string) => CURRENT_ATTEMPT.first(pool, { id })
   /** A retried write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
   const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
-    const now = await standing(id)
+    const now = await currentAttempt(id)
     return now?.status === status && now.attempt === attempt
   }
 
   return {
-    currentAttempt: standing,
+    currentAttempt,
 
     putBacks: async (id, reason) => (await PUT_BACKS.first(pool, { id, reason }))?.count ?? 0,
 

@@ -43,11 +43,16 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
       ...{ ifMatch: headers['if-match'], ifUnmodifiedSince: headers['if-unmodified-since'] },
       ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
     }
-    const found = await open(asked).catch(async (cause) => {
-      // Some stores forbid what is not there. What Postgres knows must not become a 404: the key may have lost a right.
-      if (isKept(name, await images.find(slug))) throw serviceUnavailable(5, cause)
+    let fault: unknown
+    const found = await open(asked).catch((error) => {
+      fault = error
     })
-    if (!found) throw (await images.find(slug))?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
+    if (!found) {
+      const image = await images.find(slug)
+      // Some stores forbid what is not there. What Postgres knows must not become a 404: the key may have lost a right.
+      if (fault !== undefined && isKept(name, image)) throw serviceUnavailable(5, fault)
+      throw image?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
+    }
     if ('directory' in found) return reply.headers(HEADERS).sendFile(name, found.directory)
     if (found.status === 412) throw preconditionFailed('image')
     if (found.status === 416) throw Object.assign(new Error('beyond the end'), found)

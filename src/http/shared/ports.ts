@@ -1,5 +1,4 @@
 /** The ports that the routes call. */
-
 import type { LedgerStore } from '../../core/accounts/ledger.js'
 import type { ModelStore } from '../../core/catalog/model-version.js'
 import type { CancelPorts } from '../../core/generations/cancel.js'

@@ -1,7 +1,8 @@
 /**
  * Characters that people read as a Latin letter although Unicode's compatibility forms don't map them: the confusables
  * of Unicode TR39 that matter, turned and small-capital letters, and the alphabets of "fancy text" generators.
- * Chosen by eye, generously: a character may stand for several letters, and also stands for itself; `unhomoglyph` knows one for each.
+ * Chosen by eye, generously: a character may stand for several letters, and also stands for itself; the package
+ * `unhomoglyph` knows one for each.
  */
 const alphabets: Readonly<Record<string, string>> = {
   a: 'ɑɐαᴀаАДдⲁᎪꓮꭺᗅᗩ₳Ⱥⱥ卂คλΛ∀əΔÆæ🅐🅰ᚨᴬₐ🔺▲△𐌀𝞪ⱯꞺᶏ',

@@ -1,4 +1,7 @@
-/** The same program in three languages; the key is in the environment variable EASEL_KEY. All samples of the website and the docs are made here. */
+/**
+ * The same program in three languages; the key is in the environment variable EASEL_KEY. All samples of the website and
+ * the docs are made here.
+ */
 export interface Samples {
   readonly curl: string
   readonly python: string

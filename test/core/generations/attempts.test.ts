@@ -72,7 +72,7 @@ function given(generate: InferenceBackend['generate'] = draw, more: Partial<RunP
     modelIsMissing: () => told.push('a model is missing'),
     announceSoon: () => told.push('announce it'),
   }
-  const experience = faultAttribution()
+  const attribution = faultAttribution()
   const backend: InferenceBackend = {
     name: 'fake',
     capabilities: async () => ({ models: null, samplers: [], maxSeed: 0, sizeMultiple: 8 }),
@@ -82,10 +82,10 @@ function given(generate: InferenceBackend['generate'] = draw, more: Partial<RunP
   const attempts = backendAttempts(
     ports,
     backend,
-    { health, experience, store: storeWatch(ports.images), pace: inferencePace() },
+    { health, attribution, store: storeWatch(ports.images), pace: inferencePace() },
     RUN_TIMES,
   )
-  return { attempts, experience, known, told, recorded, log }
+  return { attempts, attribution, known, told, recorded, log }
 }
 
 /** A server that draws until it is told to stop. */
@@ -117,12 +117,12 @@ describe('an attempt of a backend', () => {
   })
 
   it('takes the backend down with a fault of the server, which then draws others first', async () => {
-    const { attempts, experience, told, recorded } = given(failWith('lost'))
+    const { attempts, attribution, told, recorded } = given(failWith('lost'))
     const generation = claimed()
     await attempts.begin(generation, FREE).done
     expect(recorded).toEqual(['lost'])
     expect(told).toEqual([`draws with ${generation.filename}`, 'announce it', 'it is lost'])
-    expect(experience.dropped()).toEqual([generation.id])
+    expect(attribution.dropped()).toEqual([generation.id])
   })
 
   it('has the backend announced with the first of several failures only', async () => {
@@ -198,9 +198,9 @@ describe('the attempts of a backend', () => {
   it('while the backend fails, have room only when all have ended', async () => {
     let stored: (() => void) | undefined
     const put = () => new Promise<boolean>((resolve) => (stored = () => resolve(true)))
-    const { attempts, experience } = given(draw, { images: { ...noImages, put } })
+    const { attempts, attribution } = given(draw, { images: { ...noImages, put } })
     await attempts.begin(claimed(), FREE).done
-    experience.noteFailure()
+    attribution.noteFailure()
     let hasRoom = false
     const room = attempts.roomForAnother().then(() => (hasRoom = true))
     await until(() => stored, 'the image being stored')

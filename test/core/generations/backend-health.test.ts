@@ -25,7 +25,7 @@ function given() {
   const log: string[] = []
   const ups: number[] = []
   const checks: number[] = []
-  const experience = faultAttribution()
+  const attribution = faultAttribution()
   const backends: BackendRegistry = {
     announce: async (_worker, _backend, up, { models }, condition) =>
       void announced.push({ up, models, error: condition?.error, loaded: condition?.loaded }),
@@ -34,7 +34,7 @@ function given() {
     {
       backends,
       store: { check: () => outside.store() },
-      experience,
+      attribution,
       log: { ...noLog, info: (_facts, said) => void log.push(said), warn: (_facts, said) => void log.push(said) },
       isServing: () => outside.isServing,
       onUp: () => void ups.push(performance.now()),
@@ -51,7 +51,7 @@ function given() {
   )
   /** The pauses before the last checks, in ms. */
   const pauses = () => checks.slice(1).map((at, n) => Math.round(at - (checks[n] as number)))
-  return { outside, health, experience, announced, log, ups, pauses }
+  return { outside, health, attribution, announced, log, ups, pauses }
 }
 
 describe('a backend that answers', () => {
@@ -87,10 +87,10 @@ describe('a backend that answers', () => {
   })
 
   it('is announced immediately without a model that it lacks, and with it when it may have it again', async () => {
-    const { health, experience, announced } = given()
+    const { health, attribution, announced } = given()
     await health.check()
     for (const accountId of ['1', '2'])
-      experience.noteModelFault({ id: `gen_${accountId}`, accountId, filename: 'a', sampler: 'euler' })
+      attribution.noteModelFault({ id: `gen_${accountId}`, accountId, filename: 'a', sampler: 'euler' })
     health.modelIsMissing()
     expect(health.serves().models).toEqual(['b'])
     await passes(0)

@@ -36,7 +36,7 @@ function given({ affinityMaxDelayMs = 0 } = {}) {
   const slots: GpuSlot[] = []
   const free: boolean[] = []
   const warnings: string[] = []
-  const experience = faultAttribution()
+  const attribution = faultAttribution()
   const pace = inferencePace()
   const loop = claimLoop(
     {
@@ -49,7 +49,7 @@ function given({ affinityMaxDelayMs = 0 } = {}) {
         },
       },
       health: { isUp: () => outside.isUp, serves: () => SERVES, loaded: () => outside.loaded },
-      experience,
+      attribution,
       attempts: {
         begin: (_generation, gpuFree) => {
           const n = slots.length
@@ -67,7 +67,7 @@ function given({ affinityMaxDelayMs = 0 } = {}) {
     WORKER,
     affinityMaxDelayMs,
   )
-  return { outside, loop, claims, slots, free, experience, warnings }
+  return { outside, loop, claims, slots, free, attribution, warnings }
 }
 
 const nearItsEnd = (slot: GpuSlot | undefined) => {
@@ -198,9 +198,9 @@ it('is idle after a claim that failed, says so, and claims again when it is aske
 })
 
 it('takes what its server has dropped only when nothing else waits', async () => {
-  const { outside, loop, slots, claims, experience } = given()
+  const { outside, loop, slots, claims, attribution } = given()
   const [dropped, other] = [claimed(), claimed()]
-  experience.noteDrop(dropped.id)
+  attribution.noteDrop(dropped.id)
   outside.queue.push(dropped, other)
   void loop.serve()
   await settled()
@@ -227,9 +227,9 @@ it('prefers the loaded model only where others may be passed over', async () => 
 })
 
 it('tells the claim that its server fails', async () => {
-  const { loop, claims, experience } = given()
+  const { loop, claims, attribution } = given()
   await loop.serve()
-  experience.noteFailure()
+  attribution.noteFailure()
   await loop.serve()
   expect(claims.map(({ by }) => by)).toEqual([
     { ...WORKER, failing: false, yields: false, except: [] },

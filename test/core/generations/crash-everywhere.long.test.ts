@@ -18,7 +18,7 @@ afterAll(() => stage.close())
 
 const LONG = { timeout: 120_000 * effort }
 const SEED = seedOf(41)
-const FULL = { full: true, leasesCount: true }
+const FULL = { full: true, trustLeases: true }
 const aSubmit = SUBMITS['a submit'] as Flow
 const aRun = RUNS['a run'] as Flow
 

@@ -9,7 +9,7 @@ import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import type { Submission, Submitted } from '../../../src/core/generations/submit/ports.js'
 import { submitGeneration } from '../../../src/core/generations/submit/submit.js'
 import { type GivenUser, givenUser, MODEL, REQUEST, type UserOptions } from '../../support/givens.js'
-import { atOnce, noExperience } from '../../support/gpu-turn.js'
+import { atOnce, noFaults } from '../../support/gpu-turn.js'
 import type { Ports, Stage } from './crash-stage.js'
 
 /** One user and what they ask for; only who serves their own file name can claim it. */
@@ -80,7 +80,7 @@ async function createImage(ports: Ports, scene: Scene, timeoutSeconds: number) {
 export async function run(ports: Ports, { filename }: Scene): Promise<unknown> {
   const serves = { models: [filename], samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
   const claimed = await ports.runs.claim({ worker: 'mortal', backend: ports.backend.name }, serves)
-  return claimed && runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), noExperience)
+  return claimed && runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), noFaults)
 }
 
 /** Runs a submitted generation on a backend that does something else than to draw. */

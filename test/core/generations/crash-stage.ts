@@ -28,7 +28,7 @@ import { openFoundation } from '../../../src/process/foundation.js'
 import { generationJobId, openGenerationQueue } from '../../../src/queue/generation-jobs.js'
 import { noWipeMark, redisWipeMark } from '../../../src/redis/wipe-mark.js'
 import { noEnds } from '../../support/fake-ports.js'
-import { atOnce, noExperience } from '../../support/gpu-turn.js'
+import { atOnce, noFaults } from '../../support/gpu-turn.js'
 import { silentLog } from '../../support/service.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../../support/services.js'
 import { until } from '../../support/until.js'
@@ -38,7 +38,7 @@ export type Ports = Stage['ports']
 
 /** Longer than any lease, any lock of a submit, any reservation and any pause; shorter than any deadline. */
 const LONG_SECONDS = 40
-const FULL = { full: true, leasesCount: true }
+const FULL = { full: true, trustLeases: true }
 const NEVER = new AbortController().signal
 
 export async function openStage() {
@@ -116,7 +116,7 @@ export async function openStage() {
     for (;;) {
       const claimed = await ports.runs.claim({ worker: 'healthy', backend: 'preview:' }, serves)
       if (!claimed) return
-      await runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), noExperience)
+      await runGeneration(ports, ports.backend, claimed, NEVER, atOnce(), noFaults)
     }
   }
 

@@ -45,7 +45,7 @@ export const startAndDie = (stage: Stage, flow: Flow, death: Death): Promise<Cra
 export function startPass(stage: Stage, death?: Death): Promise<Crash> {
   const wipeMark = { ...stage.ports.wipeMark, present: async () => false }
   const process = mortal({ ...stage.ports, wipeMark }, death)
-  return endOrDie({ process, end: reconcile(process.ports, { full: true, leasesCount: true }), scenes: [] })
+  return endOrDie({ process, end: reconcile(process.ports, { full: true, trustLeases: true }), scenes: [] })
 }
 
 async function endOrDie(crash: Crash): Promise<Crash> {

@@ -16,13 +16,13 @@ const job = ([accountId, filename, sampler]: Given) => ({ id: `gen_${ids++}`, ac
 /** One backend, and what is left out there. */
 function given() {
   // Long: what is left out must still be so when a busy machine looks.
-  const experience = faultAttribution({ leftOutMs: 3_600_000 })
+  const attribution = faultAttribution({ leftOutMs: 3_600_000 })
   return {
-    experience,
-    fails: (...its: Given) => experience.sharedFault(job(its)),
-    works: (...its: Given) => experience.noteEnd(job(its), true),
+    attribution,
+    fails: (...its: Given) => attribution.sharedFault(job(its)),
+    works: (...its: Given) => attribution.noteEnd(job(its), true),
     leftOut: () => {
-      const { models, samplers } = experience.without(SERVES)
+      const { models, samplers } = attribution.without(SERVES)
       return [...(SERVES.models ?? []), ...SERVES.samplers].filter(
         (name) => !models?.includes(name) && !samplers.some((its) => its === name),
       )
@@ -83,41 +83,41 @@ describe('a backend at which the generations of three accounts fail in a row', (
 
 describe('a model whose file is missing or broken', () => {
   it('is left out when generations of two accounts have found that', () => {
-    const { experience } = given()
+    const { attribution } = given()
     const [first, second] = [job(['1', 'a', 'heun']), job(['1', 'a', 'euler'])]
-    expect(experience.noteModelFault(first)).toEqual({ leaveOut: false, again: false })
-    expect(experience.noteModelFault(second)).toEqual({ leaveOut: false, again: false })
-    expect(experience.noteModelFault(first)).toEqual({ leaveOut: false, again: true })
-    expect(experience.noteModelFault(job(['2', 'b', 'heun']))).toEqual({ leaveOut: false, again: false })
-    expect(experience.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: true, again: false })
+    expect(attribution.noteModelFault(first)).toEqual({ leaveOut: false, again: false })
+    expect(attribution.noteModelFault(second)).toEqual({ leaveOut: false, again: false })
+    expect(attribution.noteModelFault(first)).toEqual({ leaveOut: false, again: true })
+    expect(attribution.noteModelFault(job(['2', 'b', 'heun']))).toEqual({ leaveOut: false, again: false })
+    expect(attribution.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: true, again: false })
   })
 
   it('is not left out if it has worked between them', () => {
-    const { experience, works } = given()
-    experience.noteModelFault(job(['1', 'a', 'heun']))
+    const { attribution, works } = given()
+    attribution.noteModelFault(job(['1', 'a', 'heun']))
     works('3', 'a', 'heun')
-    expect(experience.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: false, again: false })
+    expect(attribution.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: false, again: false })
   })
 })
 
 describe('a backend whose inference failed', () => {
   it('is failing, and lets others draw for a while, until one succeeds', () => {
-    const { experience, works } = given()
-    const state = () => [experience.isFailing(), experience.yields()]
+    const { attribution, works } = given()
+    const state = () => [attribution.isFailing(), attribution.yields()]
     expect(state()).toEqual([false, false])
-    experience.noteFailure()
+    attribution.noteFailure()
     expect(state()).toEqual([true, true])
     works('1', 'a', 'heun')
     expect(state()).toEqual([false, false])
   })
 
   it('lets others go before what it has dropped, until nothing else waits', () => {
-    const { experience } = given()
-    experience.noteDrop('gen_1')
-    experience.noteDrop('gen_2')
-    expect(experience.dropped()).toEqual(['gen_1', 'gen_2'])
-    experience.forgiveDropped()
-    expect(experience.dropped()).toEqual([])
+    const { attribution } = given()
+    attribution.noteDrop('gen_1')
+    attribution.noteDrop('gen_2')
+    expect(attribution.dropped()).toEqual(['gen_1', 'gen_2'])
+    attribution.forgiveDropped()
+    expect(attribution.dropped()).toEqual([])
   })
 })
 
@@ -131,10 +131,10 @@ describe('one account', () => {
 })
 
 it('a generation’s faults count as its own again after twenty that were shared', () => {
-  const { experience, fails } = given()
+  const { attribution, fails } = given()
   fails('1', 'a', 'heun')
   fails('2', 'a', 'heun')
   const third = job(['3', 'a', 'heun'])
-  const sharedFault = Array.from({ length: 21 }, () => experience.sharedFault(third)?.times)
+  const sharedFault = Array.from({ length: 21 }, () => attribution.sharedFault(third)?.times)
   expect(sharedFault).toEqual([...Array.from({ length: 20 }, (_, times) => times), undefined])
 })

@@ -49,7 +49,7 @@ const portsWith = (more: Partial<ReconcilerPorts>): ReconcilerPorts => ({
   ...more,
 })
 const pass = (full = false, more: Partial<ReconcilerPorts> = {}) =>
-  reconcile(portsWith(more), { full, leasesCount: true })
+  reconcile(portsWith(more), { full, trustLeases: true })
 const statusOf = async (generation: { id: string }) => (await rowOf(context.db, generation)).status
 
 describe('a generation that one backend of two can serve', () => {

@@ -38,7 +38,7 @@ const pass = (full = false, more: object = {}) =>
       log: noLog,
       ...more,
     },
-    { full, leasesCount: true },
+    { full, trustLeases: true },
   )
 
 async function givenClaimed(): Promise<ClaimedGeneration> {

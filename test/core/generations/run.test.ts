@@ -5,13 +5,13 @@ import { BackendError, type InferenceBackend } from '../../../src/core/generatio
 import { backendLoop } from '../../../src/core/generations/run/backend-loop.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
 import type { StoreFault } from '../../../src/core/generations/run/publish.js'
-import { type Experience, type RunPorts, runGeneration } from '../../../src/core/generations/run/run.js'
+import { type BackendFaults, type RunPorts, runGeneration } from '../../../src/core/generations/run/run.js'
 import { ImageTooLarge } from '../../../src/core/images/ports.js'
 import { LEASE_SECONDS } from '../../../src/db/generations/claim.js'
 import { noActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
 import { asDrawn, MADE_WITH, noBoard, noEnds, noImages, noLog, noQueue } from '../../support/fake-ports.js'
 import { aGeneration } from '../../support/givens.js'
-import { atOnce, noExperience } from '../../support/gpu-turn.js'
+import { atOnce, noFaults } from '../../support/gpu-turn.js'
 
 const claimed = (tries = 0): ClaimedGeneration => ({
   ...aGeneration({ id: 'u', username: 'u', key: 'k', keyId: 'k', developer: false }, { batchSize: 2 }),
@@ -84,8 +84,8 @@ const run = (
   backend: InferenceBackend,
   generation = claimed(),
   leaving = new AbortController().signal,
-  experience: Partial<Experience> = {},
-) => runGeneration(ports, backend, generation, leaving, atOnce(), { ...noExperience, ...experience })
+  faults: Partial<BackendFaults> = {},
+) => runGeneration(ports, backend, generation, leaving, atOnce(), { ...noFaults, ...faults })
 
 it('a worker that drains waits for a claim that is under way, and for the end of what it brings', async () => {
   const { ports, done } = givenOutside()
@@ -170,10 +170,10 @@ describe('an attempt', () => {
       return drawing.generate(request, options)
     })
     const { signal } = new AbortController()
-    await runGeneration({ ...ports, progress }, shared, claimed(), signal, turn, noExperience)
+    await runGeneration({ ...ports, progress }, shared, claimed(), signal, turn, noFaults)
     expect(said).toEqual(['begun', 'waits', -3, 'waits', -2, 'begun', -1, 0.5])
     said.length = 0
-    await runGeneration({ ...ports, progress }, drawing, claimed(1), signal, turn, noExperience)
+    await runGeneration({ ...ports, progress }, drawing, claimed(1), signal, turn, noFaults)
     expect(said).toEqual(['begun', -1])
   })
 

@@ -1,5 +1,4 @@
 /** What is committed is told, whatever dies in between: at least once, under one ID. */
-
 import { Redis } from 'ioredis'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,4 @@
 /** What the sending of webhooks leaves in its tables, with no server that works on them meanwhile. */
-
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type ClaimedDelivery, newEndpointId, newWebhookSecret } from '../../../src/core/webhooks/webhook.js'
 import type { ConnectionPool } from '../../../src/db/connection-pool.js'

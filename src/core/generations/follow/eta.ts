@@ -1,5 +1,4 @@
 /** Estimates when a generation will end, from measurements only: without a measurement there is no estimate. */
-
 import type { GenerationView, WorkOfModel } from '../generation.js'
 import { type Pace, pixelStepsOf, remainingMs } from '../inference-pace.js'
 import { type Polled, type PollPorts, type Progress, withState } from './poll.js'

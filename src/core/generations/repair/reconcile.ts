@@ -17,12 +17,12 @@ const logFault =
 
 /**
  * Repairs what a crash left behind: Postgres is the truth, queue and locks follow it. A failed rule stops no other.
- * @param pass `full`: check everything, not only what is new. `leasesCount`: an expired lease means a lost worker
+ * @param pass `full`: check everything, not only what is new. `trustLeases`: an expired lease means a lost worker
  * @returns whether Redis is known to follow Postgres; true if this pass did not check
  */
 export async function reconcile(
   ports: ReconcilePorts,
-  { full, leasesCount: trustLeases }: { readonly full: boolean; readonly leasesCount: boolean },
+  { full, trustLeases }: { readonly full: boolean; readonly trustLeases: boolean },
   onFault = logFault(ports.log),
 ): Promise<boolean> {
   const { rows } = ports
@@ -55,7 +55,7 @@ export async function reconcile(
 export type ReconcilerPorts = ReconcilePorts & { readonly leaderLease: LeaderLease }
 
 const EVERY_MS = 500
-/** If the leader's lease is renewed this late, Postgres or this process stood still, and leases may have expired unrenewed. */
+/** If the leader's lease is renewed this late, Postgres or this process stood still, and other leases may have expired. */
 const STALLED_MS = 4000
 /** Workers then get this long to renew their leases or to requeue their generations. */
 const GRACE_MS = 5000
@@ -95,8 +95,8 @@ export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void>
         const now = performance.now()
         const full = now >= fullAt
         const endRenewal = renewing(hold)
-        const leasesCount = now >= graceUntil
-        const restored = await reconcile({ ...ports, images, rows }, { full, leasesCount }, onFault).finally(endRenewal)
+        const trustLeases = now >= graceUntil
+        const restored = await reconcile({ ...ports, images, rows }, { full, trustLeases }, onFault).finally(endRenewal)
         if (full) fullAt = now + (restored ? FULL_EVERY_MS : FULL_AGAIN_MS)
       } else {
         // A process that takes over begins with a full pass.

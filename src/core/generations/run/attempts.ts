@@ -5,7 +5,7 @@ import type { FaultAttribution } from './fault-attribution.js'
 import { type GpuSlot, gpuSlot } from './gpu-slot.js'
 import type { ClaimedGeneration } from './ports.js'
 import type { StoreFault } from './publish.js'
-import { type Experience, type RunOutcome, type RunPorts, runGeneration } from './run.js'
+import { type BackendFaults, type RunOutcome, type RunPorts, runGeneration } from './run.js'
 import type { StoreWatch } from './store-watch.js'
 import type { RunTimes } from './times.js'
 
@@ -17,7 +17,7 @@ interface KnownOfBackend {
     BackendHealth,
     'isUp' | 'loads' | 'drawsWith' | 'wentDown' | 'hasFinished' | 'modelIsMissing' | 'announceSoon'
   >
-  readonly experience: FaultAttribution
+  readonly attribution: FaultAttribution
   readonly store: Pick<StoreWatch, 'refused' | 'ended'>
   readonly pace: InferencePace
 }
@@ -28,7 +28,7 @@ export type Attempts = ReturnType<typeof backendAttempts>
 export function backendAttempts(
   ports: RunPorts,
   backend: InferenceBackend,
-  { health, experience, store, pace }: KnownOfBackend,
+  { health, attribution, store, pace }: KnownOfBackend,
   times: RunTimes,
 ) {
   const { log, around = (_generation, _backend, work) => work() } = ports
@@ -46,17 +46,17 @@ export function backendAttempts(
   }
 
   /** What one attempt asks and tells of its backend. */
-  const experienceOf = (generation: ClaimedGeneration): Experience => ({
-    isCulprit: () => experience.isCulprit(generation.id),
-    sharedFault: () => experience.sharedFault(generation),
+  const faultsOf = (generation: ClaimedGeneration): BackendFaults => ({
+    isCulprit: () => attribution.isCulprit(generation.id),
+    sharedFault: () => attribution.sharedFault(generation),
     lacksModel: () => {
-      const { leaveOut, again } = experience.noteModelFault(generation)
+      const { leaveOut, again } = attribution.noteModelFault(generation)
       if (leaveOut) health.modelIsMissing()
       return again && !leaveOut
     },
     failed: () => {
-      const isNew = !experience.isFailing()
-      experience.noteFailure()
+      const isNew = !attribution.isFailing()
+      attribution.noteFailure()
       // Immediately, so that the other backends know.
       if (isNew) health.announceSoon()
     },
@@ -69,11 +69,11 @@ export function backendAttempts(
   const noteOutcome = (generation: ClaimedGeneration, outcome: RunOutcome): void => {
     if (typeof outcome === 'object') {
       const { down } = outcome
-      if (isServerFault(down)) experience.noteDrop(generation.id)
+      if (isServerFault(down)) attribution.noteDrop(generation.id)
       health.wentDown(down)
       return
     }
-    experience.noteEnd(generation, outcome === 'succeeded')
+    attribution.noteEnd(generation, outcome === 'succeeded')
     if (outcome === 'succeeded' || outcome === 'failed') health.hasFinished()
   }
 
@@ -88,8 +88,7 @@ export function backendAttempts(
         begun: () => health.drawsWith(filename),
         waits: warnOfOthers,
       })
-      const work = () =>
-        runGeneration(ports, backend, generation, leaving.signal, slot, experienceOf(generation), times)
+      const work = () => runGeneration(ports, backend, generation, leaving.signal, slot, faultsOf(generation), times)
       const ended = around(generation, backend.name, work)
         .then(
           (outcome) => noteOutcome(generation, outcome),
@@ -107,7 +106,7 @@ export function backendAttempts(
     /** Resolves when another one may be claimed. */
     async roomForAnother(): Promise<void> {
       // While it fails, one at a time: what becomes of this one decides what is claimed next.
-      if (experience.isFailing()) await Promise.all(unfinished)
+      if (attribution.isFailing()) await Promise.all(unfinished)
       while (unfinished.size > MAX_FINISHING) await Promise.race(unfinished)
     },
     /** Resolves when all have ended. */

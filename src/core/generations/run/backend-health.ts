@@ -1,4 +1,4 @@
-import { timeLimit } from '../../../lib/abort-signals.js'
+import { NEVER_ABORTED, timeLimit } from '../../../lib/abort-signals.js'
 import type { Log } from '../../log.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isBackendRefusal } from './backend.js'
 import type { FaultAttribution } from './fault-attribution.js'
@@ -7,7 +7,6 @@ import { StoreFault } from './publish.js'
 import type { StoreWatch } from './store-watch.js'
 import type { RunTimes } from './times.js'
 
-const NEVER_ABORTED = new AbortController().signal
 const LATE = new Error(`the backend did not say within ${CAPABILITIES_WITHIN_MS} ms what it serves`)
 
 const UNKNOWN: ServedCapabilities = { models: null, samplers: [], maxSeed: 0, sizeMultiple: 1 }
@@ -17,7 +16,7 @@ const NOTHING: ServedCapabilities = { ...UNKNOWN, models: [] }
 interface HealthPorts {
   readonly backends: BackendRegistry
   readonly store: Pick<StoreWatch, 'check'>
-  readonly experience: Pick<FaultAttribution, 'isFailing' | 'withoutMissing'>
+  readonly attribution: Pick<FaultAttribution, 'isFailing' | 'withoutMissing'>
   readonly log: Pick<Log, 'info' | 'warn'>
   /** Whether it claims or draws now. */
   readonly isServing: () => boolean
@@ -33,7 +32,7 @@ export type BackendHealth = ReturnType<typeof backendHealth>
  * @param worker names the process to the operator
  */
 export function backendHealth(
-  { backends, store, experience, log, isServing, onUp }: HealthPorts,
+  { backends, store, attribution, log, isServing, onUp }: HealthPorts,
   backend: Pick<InferenceBackend, 'name' | 'capabilities'>,
   worker: string,
   times: Pick<RunTimes, 'checkMs' | 'probeMs' | 'probeCapMs'>,
@@ -79,7 +78,7 @@ export function backendHealth(
       const capabilities = await backend.capabilities(limit.signal)
       limit.clear()
       await store.check()
-      serves = experience.withoutMissing(capabilities)
+      serves = attribution.withoutMissing(capabilities)
       isUp = true
       const models = capabilities.models?.length ?? 'any'
       if (!wasUp) log.info({ backend: backend.name, models }, 'backend is up')
@@ -90,7 +89,7 @@ export function backendHealth(
     } finally {
       limit.clear()
     }
-    const condition = { loaded, error: lastError, failing: experience.isFailing() }
+    const condition = { loaded, error: lastError, failing: attribution.isFailing() }
     await backends
       .announce(worker, backend.name, isUp, refuses ? NOTHING : serves, condition)
       .catch((err) => log.warn({ err, backend: backend.name }, 'backend could not be announced'))
@@ -118,7 +117,7 @@ export function backendHealth(
     },
     /** A model that it lists is missing: announced immediately, so that generations of it do not wait for this backend. */
     modelIsMissing(): void {
-      serves = experience.withoutMissing(serves)
+      serves = attribution.withoutMissing(serves)
       checkIn(0)
     },
     announceSoon(): void {

@@ -26,16 +26,16 @@ export function backendLoop(
   const { worker, affinityMaxDelayMs } = options
   const times = { ...RUN_TIMES, ...options.times }
   const { runs, backends, images, log } = ports
-  const experience = faultAttribution(times)
+  const attribution = faultAttribution(times)
   const pace = inferencePace()
   const store = storeWatch(images)
   const isServing = () => claims.isServing()
   // Claims what was enqueued while the backend was down or busy.
   const onUp = () => void claims.serve()
-  const health = backendHealth({ backends, store, experience, log, isServing, onUp }, backend, worker, times)
-  const attempts = backendAttempts(ports, backend, { health, experience, store, pace }, times)
+  const health = backendHealth({ backends, store, attribution, log, isServing, onUp }, backend, worker, times)
+  const attempts = backendAttempts(ports, backend, { health, attribution, store, pace }, times)
   const claimant = { worker, backend: backend.name }
-  const claims = claimLoop({ runs, health, experience, attempts, pace, log }, claimant, affinityMaxDelayMs)
+  const claims = claimLoop({ runs, health, attribution, attempts, pace, log }, claimant, affinityMaxDelayMs)
 
   /** No more claims; resolves when everything claimed has ended. */
   const drain = async (): Promise<void> => {

@@ -9,7 +9,7 @@ import type { Claimant, ClaimedGeneration, RunStore } from './ports.js'
 interface ClaimPorts {
   readonly runs: Pick<RunStore, 'claim'>
   readonly health: Pick<BackendHealth, 'isUp' | 'serves' | 'loaded'>
-  readonly experience: Pick<FaultAttribution, 'isFailing' | 'yields' | 'without' | 'dropped' | 'forgiveDropped'>
+  readonly attribution: Pick<FaultAttribution, 'isFailing' | 'yields' | 'without' | 'dropped' | 'forgiveDropped'>
   readonly attempts: Pick<Attempts, 'begin' | 'roomForAnother'>
   readonly pace: Pick<InferencePace, 'msPerPixelStep'>
   readonly log: Pick<Log, 'warn'>
@@ -21,7 +21,7 @@ interface ClaimPorts {
  * @param affinityMaxDelayMs see `Affinity`
  */
 export function claimLoop(
-  { runs, health, experience, attempts, pace, log }: ClaimPorts,
+  { runs, health, attribution, attempts, pace, log }: ClaimPorts,
   claimant: Pick<Claimant, 'worker' | 'backend'>,
   affinityMaxDelayMs: number,
 ) {
@@ -70,13 +70,13 @@ export function claimLoop(
       filename === undefined || affinityMaxDelayMs === 0
         ? undefined
         : { filename, maxDelayMs: affinityMaxDelayMs, msPerPixelStep: pace.msPerPixelStep() }
-    const by = { ...claimant, failing: experience.isFailing(), yields: experience.yields() }
-    const able = experience.without(health.serves())
-    const except = experience.dropped()
+    const by = { ...claimant, failing: attribution.isFailing(), yields: attribution.yields() }
+    const able = attribution.without(health.serves())
+    const except = attribution.dropped()
     const claimed = await runs.claim({ ...by, except }, able, affinity)
     if (claimed || except.length === 0) return claimed
     // Nothing else waits: it is their turn again.
-    experience.forgiveDropped()
+    attribution.forgiveDropped()
     return runs.claim(by, able, affinity)
   }
 

@@ -44,7 +44,7 @@ export interface RunPorts extends PublishPorts {
 }
 
 /** What a worker remembers of its backend's faults over several generations. */
-export interface Experience {
+export interface BackendFaults {
   /** The connection broke during the inference: whether this generation is to blame. */
   isCulprit(): boolean
   /** The inference failed. Undefined: the fault is the generation's own, and counts as a try. */
@@ -87,7 +87,7 @@ export async function runGeneration(
   generation: ClaimedGeneration,
   signal: AbortSignal,
   turn: GpuTurn,
-  experience: Experience,
+  faults: BackendFaults,
   times: RunTimes = RUN_TIMES,
 ): Promise<RunOutcome> {
   const { runs, log } = ports
@@ -107,7 +107,7 @@ export async function runGeneration(
       signal: stop,
       checkImageForMs: times.checkImageForMs,
       storeForMs: times.storeForMs,
-      onRefusal: experience.notStored,
+      onRefusal: faults.notStored,
     })
     // The next notice of its end is our own.
     lease.ignoreEnds()
@@ -122,14 +122,14 @@ export async function runGeneration(
     if (lease.signal.aborted || error instanceof TakenOver) return lost(attempt)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
     if (signal.aborted) return requeue(attempt, 'worker_leaving')
-    return await afterFault(attempt, error, experience)
+    return await afterFault(attempt, error, faults)
   } finally {
     clear()
     lease.stop()
   }
 }
 
-async function afterFault(attempt: Attempt, error: unknown, experience: Experience): Promise<RunOutcome> {
+async function afterFault(attempt: Attempt, error: unknown, faults: BackendFaults): Promise<RunOutcome> {
   const { log, facts } = attempt
   if (error instanceof StoreFault || error instanceof ImageTooLarge) {
     attempt.onFault?.(attempt.generation, 'store_failed')
@@ -146,9 +146,9 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
   const kind = fault?.kind ?? 'internal'
   attempt.onFault?.(attempt.generation, kind)
   log.warn({ ...facts, err: error, kind }, 'generation attempt failed')
-  if (fault && BACKEND_FAULTS.some((its) => its === kind)) experience.failed()
+  if (fault && BACKEND_FAULTS.some((its) => its === kind)) faults.failed()
   if (isServerFault(error)) {
-    await afterServerFault(attempt, error, experience)
+    await afterServerFault(attempt, error, faults)
     return { down: error }
   }
   switch (fault?.kind) {
@@ -159,11 +159,11 @@ async function afterFault(attempt: Attempt, error: unknown, experience: Experien
       return fail(attempt, fault.publicMessage)
     case 'model_missing':
       // First, so that another backend claims it.
-      if (experience.lacksModel()) return failOrRetry(attempt, fault)
+      if (faults.lacksModel()) return failOrRetry(attempt, fault)
       return requeue(attempt, fault.kind, { countTry: false, delayMs: backoffMs(attempt.times, 0) })
     case 'backend_fault':
     case 'bad_output': {
-      const sharedFault = experience.sharedFault()
+      const sharedFault = faults.sharedFault()
       if (!sharedFault) return failOrRetry(attempt, fault)
       const delayMs = backoffMs(attempt.times, sharedFault.times)
       const requeued = await requeue(attempt, fault.kind, { countTry: false, delayMs })
@@ -184,13 +184,12 @@ const FREE: Readonly<Partial<Record<BackendErrorKind, number>>> = { lost: 2, una
  * Another generation goes first, as the backend's loop sees to. If only this one is refused or dropped, by a firewall
  * before the server for instance, the fault is this one's; but whoever is busy may be so again.
  */
-async function afterServerFault(attempt: Attempt, error: BackendError, experience: Experience): Promise<RunOutcome> {
+async function afterServerFault(attempt: Attempt, error: BackendError, faults: BackendFaults): Promise<RunOutcome> {
   const { runs, generation, times } = attempt
   const delayMs = error.kind === 'lost' ? times.droppedMs : 0
   const free = FREE[error.kind]
   const isOwn =
-    free !== undefined &&
-    (experience.isCulprit() || (await record(() => runs.putBacks(generation.id, error.kind))) >= free)
+    free !== undefined && (faults.isCulprit() || (await record(() => runs.putBacks(generation.id, error.kind))) >= free)
   return isOwn ? failOrRetry(attempt, error, delayMs) : requeue(attempt, error.kind, { countTry: false, delayMs })
 }
 

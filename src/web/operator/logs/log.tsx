@@ -29,7 +29,7 @@ interface LogPageProps {
   readonly signedIn: SignedIn
 }
 
-export const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPageProps) => (
+const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPageProps) => (
   <OperatorLayout title="Log" signedIn={signedIn} path="/operator/log">
     <Table
       name="What operators did"

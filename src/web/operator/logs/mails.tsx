@@ -15,7 +15,7 @@ export function mailsRoutes(app: App, { ports }: WebsiteOptions): void {
 }
 
 /** The mails that nobody sent, for the operator to pass on. */
-export const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn: SignedIn }) => (
+const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn: SignedIn }) => (
   <OperatorLayout title="Mails to pass on" signedIn={signedIn} path="/operator/mails">
     <p class="quiet">
       These mails were not sent, because <code>SMTP_URL</code> is not set. Send them yourself to whom they are for: a

@@ -18,8 +18,8 @@ const marked = new Marked({ tokenizer: { url: () => undefined } })
 const inline = (text: string) => marked.parseInline(text) as string
 
 /**
- * The contents, the text and the samples of `referenceMarkdown` as the page shows them. Scalar and Swagger UI load megabytes of script and
- * show nothing without it.
+ * The contents, the text and the samples of `referenceMarkdown` as the page shows them. Scalar and Swagger UI load
+ * megabytes of script and show nothing without it.
  */
 export function referenceHtml(markdown: string): string {
   const sections: Section[] = []

@@ -40,8 +40,8 @@ const VALUES: Readonly<Record<string, unknown>> = {
 }
 
 /**
- * The whole reference: the chapters of assets/reference.md, then every operation of the document. Each heading links to itself, which
- * names its anchor. In the cells of fields `<br>` parts the rules from the description.
+ * The whole reference: the chapters of assets/reference.md, then every operation of the document. Each heading links to
+ * itself, which names its anchor. In the cells of fields `<br>` separates the rules from the description.
  */
 export function referenceMarkdown(document: OpenAPIV3_1.Document, options: ReferenceOptions): string {
   const { baseUrl, apiBaseUrl, rateLimit } = options
@@ -70,7 +70,7 @@ export function referenceMarkdown(document: OpenAPIV3_1.Document, options: Refer
   }
   const chapters = assetText('reference.md')
     .trim()
-    .replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name]))
+    .replace(/\{(\w+)\}/g, (all, name: string) => String(facts[name] ?? all))
   const show = operationParts(document, new Set(common.map(([status]) => status)), options)
   const groups = (document.tags ?? []).flatMap(({ name, description }) => [
     // An operation may have the name of its group.
