@@ -29,7 +29,7 @@ it('images reconcile removes files of removed images and of no image, and marks 
   const { id, slugs } = await givenSucceeded(easel, user, { batchSize: 3 })
   const [kept, removed, gone] = slugs as [string, string, string]
   await easel.json(`images remove ${removed}`)
-  await db.pool.query('DELETE FROM picture_takedowns')
+  await db.pool.query('DELETE FROM takedowns')
   await givenImage(easel, removed) // as from an older copy of the directory
   await remove(gone) // as after an older dump of the database
   const orphan = newSlug()
@@ -53,7 +53,7 @@ it('images reconcile removes files of removed images and of no image, and marks 
   expect(await publishedImages(db).find(gone)).toMatchObject({ removed: true })
   expect(await pollStore(db).findOwned(user.id, id)).toMatchObject({ slugs: [kept] })
   // The servers have the CDN forget both.
-  const { rows } = await db.pool.query('SELECT slug FROM picture_takedowns ORDER BY slug')
+  const { rows } = await db.pool.query('SELECT slug FROM takedowns ORDER BY slug')
   expect(rows.map(({ slug }) => slug)).toEqual([removed, gone].sort())
   expect(await easel.json('images reconcile --apply')).toEqual({
     ...{ applied: true, still_there: none, file_gone: none, unknown: none },

@@ -238,7 +238,7 @@ export const images = pgTable(
 )
 
 export const takedowns = pgTable(
-  'picture_takedowns',
+  'takedowns',
   {
     slug: text('slug')
       .primaryKey()
@@ -246,7 +246,7 @@ export const takedowns = pgTable(
     attempts: integer('attempts').notNull().default(0),
     dueAt: time('due_at').notNull().defaultNow(),
   },
-  (t) => [index('picture_takedowns_due').on(t.dueAt)],
+  (t) => [index('takedowns_due').on(t.dueAt)],
 )
 
 export const usage = pgTable(

@@ -55,7 +55,7 @@ export const leases = pgTable('leases', {
 const ofAttempt = () => ({ generationId: text('generation_id').primaryKey(), attempt: integer('attempt').notNull() })
 
 /** Unlogged: deliveries that are not known to have reached the queue. */
-export const unenqueued = pgTable('unrung', ofAttempt())
+export const unenqueued = pgTable('unenqueued', ofAttempt())
 
 /** Unlogged, like the previews: one-machine mode's live boards. */
 export const generationProgress = pgTable('generation_progress', {

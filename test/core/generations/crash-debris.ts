@@ -37,7 +37,7 @@ async function leave({ db, ports, rewrite }: Stage, kind: Debris, scene: Scene):
   await db.pool.query(`UPDATE generations SET ${DEBRIS[kind]} WHERE id = $1`, [generation.id])
   // The lock and the job of this one are missing.
   if (kind === 'that has no job') {
-    await db.pool.query('UPDATE unrung SET attempt = 2 WHERE generation_id = $1', [generation.id])
+    await db.pool.query('UPDATE unenqueued SET attempt = 2 WHERE generation_id = $1', [generation.id])
     return
   }
   await ports.lock.keep([{ accountId: user.id, generationId: generation.id, ttlMs: 3_600_000 }])

@@ -213,7 +213,7 @@ describe('an image store that hangs', () => {
 describe('a long pass of the reconciler', () => {
   it('stays the leader by renewing its lease', async () => {
     const generation = await givenGeneration(context.db, await givenUser(context.db))
-    await query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
+    await query('DELETE FROM unenqueued WHERE generation_id = $1', [generation.id])
     let release: (reached: boolean) => void = () => undefined
     const ring = () => new Promise<boolean>((resolve) => (release = resolve))
     const reconciler = startReconciler(portsWith({ queue: { ...queue, enqueue: ring } }))
@@ -360,7 +360,7 @@ describe('idempotency keys that are older than a day', () => {
       await givenUser(context.db),
       await givenGeneration(context.db, await givenUser(context.db)),
     ]
-    await query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
+    await query('DELETE FROM unenqueued WHERE generation_id = $1', [generation.id])
     await query(
       `INSERT INTO idempotency_keys (user_id, key, body_hash, generation_id, created_at)
        SELECT $1, 'k' || n, '', 'gen_gone', now() - CASE WHEN n > 3 THEN interval '25 hours' ELSE interval '23 hours' END

@@ -120,7 +120,7 @@ describe('a queued generation whose delivery was lost', () => {
 
   it('is enqueued again after a wipe of Redis, which the missing mark shows', async () => {
     const { id } = await givenGeneration(context.db, await givenUser(context.db))
-    await context.db.pool.query('DELETE FROM unrung')
+    await context.db.pool.query('DELETE FROM unenqueued')
     const wipeMark = fakeWipeMark(false)
     await pass(false, { wipeMark })
     await pass(false, { wipeMark })

@@ -48,7 +48,7 @@ async function submitWith(
 
 describe('the job of a submitted generation', () => {
   const noted = async (id: string) =>
-    (await context.db.pool.query('SELECT FROM unrung WHERE generation_id = $1', [id])).rowCount === 1
+    (await context.db.pool.query('SELECT FROM unenqueued WHERE generation_id = $1', [id])).rowCount === 1
 
   it('is noted as missing in the statement that stores the generation, until it has reached the queue', async () => {
     const duringEnqueue: boolean[] = []

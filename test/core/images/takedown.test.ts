@@ -18,7 +18,7 @@ async function given(env: Record<string, string>) {
   return { service, key, slug, isGone }
 }
 
-const isFinished = async ({ db }: Service) => (await db.pool.query('SELECT FROM picture_takedowns')).rowCount === 0
+const isFinished = async ({ db }: Service) => (await db.pool.query('SELECT FROM takedowns')).rowCount === 0
 
 it('removes the file of an image whose removal was cut short', async () => {
   const { service, slug, isGone } = await given({})
@@ -44,7 +44,7 @@ it('tells the CDN of each removed image until it has taken it in, over a restart
 
   cdn.behaviour = 200
   await service.server()
-  await service.db.pool.query('UPDATE picture_takedowns SET due_at = now()')
+  await service.db.pool.query('UPDATE takedowns SET due_at = now()')
   expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/images/${slug}.png`] })
   expect((await cdn.nth(3)).body).toEqual({ files: [`https://cdn.example/images/${slug}.webp`] })
   await until(() => isFinished(service), 'the end of the removal')

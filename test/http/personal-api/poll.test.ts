@@ -118,7 +118,7 @@ describe('GET /api/v1/generate/{id}', () => {
     const owner = await givenUser(db)
     const generation = await givenGeneration(db, owner)
     // Marked as rung, so that the reconciler leaves it alone; waited for, so that no other test's leftovers are counted.
-    await db.pool.query('DELETE FROM unrung WHERE generation_id = $1', [generation.id])
+    await db.pool.query('DELETE FROM unenqueued WHERE generation_id = $1', [generation.id])
     await until(async () => (await poll(owner, generation.id)).body.queue_position === 1, 'the first place')
     // Every write to a row gives it another place.
     const places = () =>

@@ -7,7 +7,7 @@ import { PREVIOUS_RELEASE } from './previous-release.js'
 /** What takes something away from code that reads and writes as before. */
 const CONTRACTIONS: Readonly<Record<string, RegExp>> = {
   'drops something': /\bDROP (TABLE|COLUMN|TYPE|VIEW|FUNCTION|SCHEMA|DEFAULT)\b/i,
-  'renames something': /\bRENAME\b/i,
+  'renames something': /^(?! ?ALTER INDEX).*\bRENAME\b(?! CONSTRAINT)/i,
   'changes a type': /\bALTER (COLUMN )?\w+ (SET DATA )?TYPE\b/i,
   'forbids null': /\bSET NOT NULL\b/i,
   'adds a column that must be given':
@@ -22,6 +22,12 @@ const isAtMost = (one: string, other: string): boolean => {
   return first < 0 || (a[first] as number) < (b[first] as number)
 }
 
+/** A table may get another name when a view keeps the old one. */
+const hasViewOfOldName = (migration: string, code: string): boolean => {
+  const oldName = /\bALTER TABLE (\w+) RENAME TO\b/i.exec(code)?.[1]
+  return oldName !== undefined && new RegExp(`\\bCREATE VIEW ${oldName} AS\\b`, 'i').test(migration)
+}
+
 /** What a migration does that the previous release may not survive, statement by statement. */
 function contractionsOf(migration: string): string[] {
   return migration.split('--> statement-breakpoint').flatMap((statement) => {
@@ -32,6 +38,7 @@ function contractionsOf(migration: string): string[] {
       // A default behind the words, too.
       .replace(/\b(DEFAULT (?:\([^)]*\)|'[^']*'|[^\s,;]+)) NOT NULL\b/gi, 'NOT NULL $1')
       .replace(/\s+/g, ' ')
+    if (hasViewOfOldName(migration, code)) return []
     return Object.keys(CONTRACTIONS).filter((what) => CONTRACTIONS[what]?.test(code))
   })
 }
@@ -51,6 +58,12 @@ describe('what a release migrates while the one before serves', () => {
     ['ALTER TABLE users DROP COLUMN email', ['drops something']],
     ['ALTER TABLE users ALTER COLUMN role DROP DEFAULT', ['drops something']],
     ['ALTER TABLE users RENAME COLUMN email TO mail', ['renames something']],
+    ['ALTER TABLE users RENAME TO accounts', ['renames something']],
+    [
+      'ALTER TABLE users RENAME TO accounts;\n--> statement-breakpoint\nCREATE VIEW users AS SELECT * FROM accounts',
+      [],
+    ],
+    ['ALTER INDEX users_email RENAME TO accounts_email', []],
     ['ALTER TABLE users ALTER COLUMN credits TYPE integer', ['changes a type']],
     ['ALTER TABLE users ALTER email SET NOT NULL', ['forbids null']],
     ['ALTER TABLE users ADD COLUMN a text, ADD COLUMN b text NOT NULL', ['adds a column that must be given']],

@@ -169,12 +169,11 @@ describe('removing an image', () => {
     expect(html).toContain(`by ${operator.username}`)
     expect((await visit(url, `/image/${slug}`)).status).toBe(410)
     expect((await fetch(`${url}/cdn/${slug}.png`)).status).not.toBe(200)
-    await until(async () => (await db.pool.query('SELECT FROM picture_takedowns')).rowCount === 0)
+    await until(async () => (await db.pool.query('SELECT FROM takedowns')).rowCount === 0)
     expect((await see('/operator/images?unfinished=yes')).html).toContain('All removals are finished.')
-    await db.pool.query(
-      `INSERT INTO picture_takedowns (slug, attempts, due_at) VALUES ($1, 3, now() + interval '1 hour')`,
-      [slug],
-    )
+    await db.pool.query(`INSERT INTO takedowns (slug, attempts, due_at) VALUES ($1, 3, now() + interval '1 hour')`, [
+      slug,
+    ])
     expect((await see('/operator/images?unfinished=yes')).html).toMatch(/3 so far, next/)
   })
 
