@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { AppError, ErrorCode } from '../../core/errors.js'
-import { inWords } from '../shared/refusal.js'
+import { inWords } from '../shared/answers.js'
 import { Layout } from './layout.js'
 
 const HEADINGS: Partial<Record<ErrorCode, string>> = {

@@ -1,3 +1,5 @@
+import type { ModelStore } from '../../core/catalog/model-version.js'
+
 /**
  * The same program in three languages; the key is in the environment variable EASEL_KEY. All samples of the website and
  * the docs are made here.
@@ -184,3 +186,7 @@ while (['queued', 'processing'].includes(job.status)) {
 if (job.status === 'failed') throw new Error(job.error)
 console.log(job.output.images[0].url)`,
 })
+
+/** The ID that samples draw with: the default model's. Pages that need no Postgres get that of a fresh catalog without it. */
+export const sampleModelId = async (models: Pick<ModelStore, 'findDefault'>): Promise<number> =>
+  (await models.findDefault().catch(() => undefined))?.id ?? 1

@@ -1,36 +1,37 @@
 import cookie from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { rateLimited } from '../../core/errors.js'
 import type { Website } from '../../http/server/app.js'
 import { readForms } from '../../http/server/utf8.js'
+import type { EventCounter } from '../../http/shared/authentication.js'
 import { statusOf } from '../../http/shared/error-bodies.js'
 import { toAppError } from '../../http/shared/error-responses.js'
 import type { App } from '../../http/shared/fastify-app.js'
-import { overseenGenerationRoutes } from '../operator/generations/generation-routes.js'
-import { imagesRoutes } from '../operator/images/images-routes.js'
+import { overseenGenerationRoutes } from '../operator/generations/generation-page.js'
+import { imagesRoutes } from '../operator/images/images-page.js'
 import { logRoutes } from '../operator/logs/log.js'
 import { mailsRoutes } from '../operator/logs/mails.js'
-import { modelRoutes } from '../operator/models/models-routes.js'
-import { moderationPageRoutes } from '../operator/moderation/moderation-routes.js'
-import { overviewRoutes } from '../operator/overview/overview-routes.js'
+import { modelRoutes } from '../operator/models/models-page.js'
+import { moderationPageRoutes } from '../operator/moderation/moderation-page.js'
+import { overviewRoutes } from '../operator/overview/overview-page.js'
 import { userRoutes } from '../operator/users/user-routes.js'
-import { usersRoutes } from '../operator/users/users-routes.js'
-import { accountPageRoutes } from '../pages/account/account-routes.js'
-import { galleryRoutes } from '../pages/gallery/gallery-routes.js'
-import { homeRoutes } from '../pages/home/home-routes.js'
-import { imagePageRoutes, ownImageRoutes } from '../pages/image/image-page-routes.js'
-import { keyRoutes } from '../pages/keys/keys-routes.js'
+import { usersRoutes } from '../operator/users/users-page.js'
+import { accountPageRoutes } from '../pages/account/account-page.js'
+import { galleryRoutes } from '../pages/gallery/gallery-page.js'
+import { homeRoutes } from '../pages/home/home-page.js'
+import { imagePageRoutes, ownImageRoutes } from '../pages/image/image-page.js'
+import { keyRoutes } from '../pages/keys/keys-page.js'
 import { playgroundRoutes } from '../pages/playground/playground-routes.js'
-import { referenceRoutes } from '../pages/reference/reference-routes.js'
+import { referenceRoutes } from '../pages/reference/reference-page.js'
 import { providerRoutes } from '../pages/sign-in/provider-routes.js'
-import { signInRoutes } from '../pages/sign-in/sign-in-routes.js'
-import { confirmEmailRoutes } from '../pages/sign-up/confirm-email-routes.js'
-import { signUpRoutes } from '../pages/sign-up/sign-up-routes.js'
-import { webhookPageRoutes } from '../pages/webhooks/webhooks-routes.js'
+import { signInRoutes } from '../pages/sign-in/sign-in-page.js'
+import { confirmEmailRoutes } from '../pages/sign-up/confirm-email-page.js'
+import { signUpRoutes } from '../pages/sign-up/sign-up-page.js'
+import { webhookPageRoutes } from '../pages/webhooks/webhooks-page.js'
 import { ErrorNotice, ErrorPage } from '../parts/error-page.js'
 import { sendFragment, sendPage } from '../parts/layout.js'
+import { isFragment } from '../shared/answers.js'
 import { assetRoutes } from '../shared/assets.js'
-import { limitActs } from '../shared/form-rate-limit.js'
-import { isFragment } from '../shared/fragment.js'
 import type { WebsiteOptions } from '../shared/ports.js'
 import {
   noSuchPage,
@@ -42,9 +43,10 @@ import {
 import { clientPackageRoute } from './client-package.js'
 
 /*
- * The layout of the website: a folder for each page has `<page>-routes.tsx`, which reads the request, calls the core and
- * sends the page, and `<page>-page.tsx`, the page as a function of its data. Pages call the ports that the interfaces
- * call, and count towards no rate limit of theirs: forms have their own.
+ * The layout of the website: a folder for each page has `<page>-page.tsx`, the page as a function of its data, and its
+ * routes, which read the request, call the core and send the page; routes that are long have a file of their own,
+ * `<page>-routes.tsx`. Pages call the ports that the interfaces call, and count towards no rate limit of theirs: forms
+ * have their own.
  */
 
 /** The website: every page, under one scope with its sessions, its errors as pages, and its security headers. */
@@ -128,3 +130,16 @@ function showError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   if (isFragment(request)) return sendFragment(reply, <ErrorNotice error={error} />)
   return sendPage(reply, <ErrorPage error={error} request={request} />)
 }
+
+/** More than anybody clicks and types; a program has the API, with its own limit. */
+const MAX_FORMS = 120
+const FORMS_SECONDS = 60
+
+/** Limits what an account sends by forms: each may ask moderation, call a webhook or write rows. */
+const limitActs =
+  (counter: EventCounter) =>
+  async ({ method, caller }: FastifyRequest) => {
+    if (method === 'GET' || method === 'HEAD') return
+    const { current, ttlMs } = await counter.hit(`website:${caller.account.id}`, FORMS_SECONDS * 1000, MAX_FORMS)
+    if (current > MAX_FORMS) throw rateLimited(MAX_FORMS, FORMS_SECONDS, Math.max(1, Math.ceil(ttlMs / 1000)))
+  }

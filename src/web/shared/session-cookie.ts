@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hashToken, newToken, SESSION_DAYS, type SessionStore, type SignedIn } from '../../core/accounts/session.js'
 import { AppError } from '../../core/errors.js'
 import type { App } from '../../http/shared/fastify-app.js'
-import { isFragment } from './fragment.js'
+import { isFragment } from './answers.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

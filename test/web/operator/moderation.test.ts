@@ -1,7 +1,7 @@
 import { render } from 'preact-render-to-string'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
-import { LastAudit } from '../../../src/web/operator/overview/last-audit.js'
+import { LastAudit } from '../../../src/web/operator/overview/overview-page.js'
 import { call, endOf, PROMPT } from '../../support/client.js'
 import { givenOperator } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'

@@ -1,10 +1,16 @@
+import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import type { LoggedRefusal } from '../../../core/operator/refused-prompts.js'
+import { AppError } from '../../../core/errors.js'
+import type { LoggedRefusal, RepeatedRefusals } from '../../../core/operator/refused-prompts.js'
+import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
-import { Pager } from '../../parts/lists.js'
-import { Notices } from '../../parts/notices.js'
-import { address, Moment } from '../../parts/text.js'
+import { sendPage } from '../../parts/layout.js'
+import { Notices, Pager } from '../../parts/page-parts.js'
+import { address, Moment, number } from '../../parts/text.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
+import { Table } from '../parts/operator-parts.js'
 
 interface ModerationPageProps {
   readonly signedIn: SignedIn
@@ -21,15 +27,7 @@ interface ModerationPageProps {
 const PATH = '/operator/moderation'
 
 /** The prompts that moderation refused. */
-export const ModerationPage = ({
-  signedIn,
-  refusals,
-  categories,
-  before,
-  done,
-  problem,
-  ...chosen
-}: ModerationPageProps) => {
+const ModerationPage = ({ signedIn, refusals, categories, before, done, problem, ...chosen }: ModerationPageProps) => {
   const { category, user } = chosen
   const to = (place?: number) => address(PATH, { ...chosen, before: place })
   return (
@@ -144,4 +142,97 @@ const Refusal = ({ refusal: it, hidden }: RefusalProps) => (
       </form>
     )}
   </article>
+)
+
+const REFUSALS_PER_PAGE = 50
+const MOST_ACCOUNTS = 100
+
+const word = (maxLength: number) =>
+  z
+    .string()
+    .catch('')
+    .transform((text) => text.replaceAll('\0', '').trim().slice(0, maxLength))
+const place = z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER)
+/** Which refusals are shown. */
+const chosen = z.object({ category: word(200), user: word(64), before: place.optional().catch(undefined) })
+const query = chosen.extend({ done: z.literal('wrong').optional().catch(undefined) })
+const params = z.object({ id: place })
+
+/** The log of refused prompts. */
+export function moderationPageRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { administration, refusedPromptLog: log, recorded } = ports
+
+  app.get('/operator/moderation', { schema: { querystring: query } }, async (request, reply) => {
+    const { category, user, before, done } = request.query
+    const account = user ? await administration.accounts.find(user) : undefined
+    const isKnown = !user || account !== undefined
+    const after = before === undefined ? undefined : [before]
+    const filter = { category: category || undefined, accountId: account?.id }
+    const [refusals, categories] = await Promise.all([
+      isKnown ? log.list(filter, { limit: REFUSALS_PER_PAGE, after }) : { items: [], next: undefined },
+      log.categories(),
+    ])
+    const page = { signedIn: sessionOf(request), category, user, before, refusals, categories }
+    const problem = isKnown ? undefined : 'There is no user of this name.'
+    const said = { problem, done: done && 'The refusal is marked as wrong.' }
+    return sendPage(reply, <ModerationPage {...page} {...said} />)
+  })
+
+  app.get('/operator/moderation/repeated', async (request, reply) =>
+    sendPage(reply, <RepeatedPage signedIn={sessionOf(request)} accounts={await log.repeated(MOST_ACCOUNTS)} />),
+  )
+
+  app.post('/operator/moderation/:id/wrong', { schema: { params, body: chosen } }, async (request, reply) => {
+    const { id } = request.params
+    const actor = sessionOf(request).caller.account.username
+    const marked = await recorded(
+      (stores) => stores.refusedPromptLog.markWrong(id, actor),
+      (it) =>
+        it?.isNew
+          ? { actor, action: `marked refused prompt ${id} as wrong`, target: it.username, reason: '' }
+          : undefined,
+    )
+    if (!marked) throw new AppError('not_found', 'This refusal is no longer in the log: they are kept for 90 days.')
+    return reply.redirect(`${address('/operator/moderation', { ...request.body, done: 'wrong' })}#refusal-${id}`, 303)
+  })
+}
+
+interface RepeatedPageProps {
+  readonly signedIn: SignedIn
+  readonly accounts: readonly RepeatedRefusals[]
+}
+
+/** The accounts that were refused something about minors more than once. */
+const RepeatedPage = ({ signedIn, accounts }: RepeatedPageProps) => (
+  <OperatorLayout
+    title="Repeated refusals about minors"
+    signedIn={signedIn}
+    path={`${PATH}/repeated`}
+    aside={<a href={PATH}>All refusals</a>}
+  >
+    <Table
+      name="Accounts with more than one in the last 30 days"
+      columns={[['User'], ['Refusals', 'number'], ['First'], ['Last']]}
+      empty="No account had two such refusals."
+    >
+      {accounts.map(({ username, count, firstAt, lastAt }) => (
+        <tr>
+          <td>
+            <a class="user" href={`/operator/users/${encodeURIComponent(username)}`}>
+              {username}
+            </a>
+          </td>
+          <td class="number">
+            <a href={address(PATH, { user: username })}>{number(count)}</a>
+          </td>
+          <td class="when">
+            <Moment at={firstAt} />
+          </td>
+          <td class="when">
+            <Moment at={lastAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  </OperatorLayout>
 )

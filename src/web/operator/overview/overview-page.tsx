@@ -1,9 +1,18 @@
+import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { invalidParameter } from '../../../core/errors.js'
 import type { AuditResult, Overview } from '../../../core/operator/overview.js'
+import { PAUSE_SCOPES, type Pausable, pause, resume } from '../../../core/operator/pauses.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { isStorable } from '../../../lib/text.js'
+import { sendFragment, sendPage } from '../../parts/layout.js'
+import { Moment, number } from '../../parts/text.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+import { byOf, reason } from '../parts/operator-forms.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
 import { isPaused } from '../parts/operator-parts.js'
-import { LastAudit } from './last-audit.js'
 import { OverviewParts } from './overview-parts.js'
 
 interface OverviewPageProps {
@@ -16,7 +25,7 @@ interface OverviewPageProps {
 }
 
 /** The form stands beside what refreshes itself: no refresh takes away what is being typed. */
-export const OverviewPage = ({ overview, models, chosen, audit, signedIn }: OverviewPageProps) => (
+const OverviewPage = ({ overview, models, chosen, audit, signedIn }: OverviewPageProps) => (
   <OperatorLayout
     title="Overview"
     signedIn={signedIn}
@@ -82,3 +91,92 @@ const Targets = ({ label, scope, targets, chosen }: TargetsProps) =>
       ))}
     </optgroup>
   )
+
+/** `all`, or a scope and its target with a blank between them. */
+const what = z.string().transform((text): Pausable => {
+  const [, scope, target = ''] = /^(\S+) ?(.*)$/s.exec(text) ?? []
+  const known = PAUSE_SCOPES.find((it) => it === scope)
+  if (!known || (known === 'all') !== (target === '') || !isStorable(target))
+    throw invalidParameter('what', 'Choose what to pause from the list.')
+  return { scope: known, target }
+})
+const preselected = z.object({ what: z.string().max(600).catch('all') })
+const pauseBody = z.object({ what, reason })
+const resumeBody = z.object({ what, reason: reason.or(z.literal('')).catch('') })
+
+/** The queue, the backends and what failed; pausing and resuming. */
+export function overviewRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { oversight, pauses, catalog, auditResults } = ports
+
+  app.get('/operator', { schema: { querystring: preselected } }, async (request, reply) => {
+    const [overview, models, audit] = await Promise.all([oversight.overview(), catalog.list(), auditResults.last()])
+    const chosen = request.query.what
+    return sendPage(
+      reply,
+      <OverviewPage overview={overview} models={models} chosen={chosen} audit={audit} signedIn={sessionOf(request)} />,
+    )
+  })
+
+  app.get('/operator/live', async (_request, reply) =>
+    sendFragment(reply, <OverviewParts overview={await oversight.overview()} />),
+  )
+
+  app.post('/operator/pause', { schema: { body: pauseBody } }, async (request, reply) => {
+    const { what, reason } = request.body
+    await pause(pauses, what, byOf(request, reason))
+    return reply.redirect('/operator', 303)
+  })
+
+  app.post('/operator/resume', { schema: { body: resumeBody } }, async (request, reply) => {
+    const { what, reason } = request.body
+    await resume(pauses, what, byOf(request, reason))
+    return reply.redirect('/operator', 303)
+  })
+}
+
+/** What the last audit of the running service found. */
+export const LastAudit = ({ audit }: { audit: AuditResult | undefined }) => (
+  <section class="card stack" aria-labelledby="last-audit">
+    <h2 id="last-audit">Last audit</h2>
+    {audit ? (
+      <Findings audit={audit} />
+    ) : (
+      <p class="quiet">None has ended yet. The first one follows two minutes after the start.</p>
+    )}
+  </section>
+)
+
+const Findings = ({ audit: { checks, finishedAt, tookMs } }: { audit: AuditResult }) => {
+  const violated = checks.filter(({ violations }) => violations > 0)
+  return (
+    <>
+      <div class="row">
+        {violated.length === 0 ? (
+          <span class="badge good">Nothing wrong</span>
+        ) : (
+          <span class="badge bad">
+            {violated.length} of {checks.length} checks failed
+          </span>
+        )}
+        <span class="quiet small">
+          {checks.length} checks, <Moment at={finishedAt} />, in {(tookMs / 1000).toFixed(1)} s
+        </span>
+      </div>
+      {violated.length > 0 && (
+        <>
+          <dl class="facts">
+            {violated.map(({ name, violations }) => (
+              <div>
+                <dt>{name}</dt>
+                <dd class="bad">{number(violations)}</dd>
+              </div>
+            ))}
+          </dl>
+          <p class="small quiet">
+            <code>easel audit</code> shows examples of each.
+          </p>
+        </>
+      )}
+    </>
+  )
+}

@@ -1,10 +1,8 @@
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
-import { type Overview, totalsOf } from '../../../core/operator/overview.js'
+import { type BackendState, type Overview, totalsOf } from '../../../core/operator/overview.js'
 import type { Pause } from '../../../core/operator/pauses.js'
 import { Moment, number } from '../../parts/text.js'
 import { GenerationLink, isPaused, LANE_NAMES, PauseLink, spanOf, Table } from '../parts/operator-parts.js'
-import { BackendsTable } from './backends-table.js'
-import { FailuresTables } from './failures-tables.js'
 
 /** What the page shows anew every two seconds. */
 export const OverviewParts = ({ overview }: { overview: Overview }) => (
@@ -141,4 +139,106 @@ const RunningTable = ({ overview }: { overview: Overview }) => (
       </tr>
     ))}
   </Table>
+)
+
+const BackendsTable = ({ overview }: { overview: Overview }) => (
+  <Table
+    name="Backends"
+    columns={[
+      ['Backend'],
+      ['State'],
+      ['Loaded model'],
+      ['Models', 'number'],
+      ['Heartbeat'],
+      ['Last error'],
+      ['Pause', 'act'],
+    ]}
+    empty="No worker has reported a backend: start one."
+  >
+    {overview.backends.map((backend) => (
+      <tr>
+        <td>
+          <bdi class="mono">{backend.name}</bdi>
+          <div class="quiet small">
+            <bdi>{backend.worker}</bdi>
+          </div>
+        </td>
+        <td>
+          <span class={`badge ${backend.up ? 'good' : 'bad'}`}>{backend.up ? 'up' : 'down'}</span>
+        </td>
+        <td>{backend.loaded === null ? <span class="quiet">–</span> : <bdi class="mono">{backend.loaded}</bdi>}</td>
+        <td class="number">{backend.models?.length ?? 'any'}</td>
+        <td class="nowrap">{spanOf(backend.seenAt, overview.at)} ago</td>
+        <td>
+          <LastError backend={backend} />
+        </td>
+        <td class="number">
+          {isPaused(overview, 'backend', backend.name) || isPaused(overview, 'all', '') ? (
+            <span class="badge bad">paused</span>
+          ) : (
+            <PauseLink scope="backend" target={backend.name} />
+          )}
+        </td>
+      </tr>
+    ))}
+  </Table>
+)
+
+const LastError = ({ backend: { error, errorAt } }: { backend: BackendState }) =>
+  error === null ? (
+    <span class="quiet">–</span>
+  ) : (
+    <>
+      <bdi class="small">{error}</bdi>
+      {errorAt && (
+        <div class="quiet small">
+          <Moment at={errorAt} />
+        </div>
+      )}
+    </>
+  )
+
+/** Of the last 24 hours: how often for which reason, and the newest ones. */
+const FailuresTables = ({ overview: { failures, failed, at } }: { overview: Overview }) => (
+  <>
+    <Table
+      name="Why generations failed in the last 24 hours"
+      columns={[['Reason'], ['Generations', 'number']]}
+      empty="Nothing has failed."
+    >
+      {failures.map(({ reason, count }) => (
+        <tr>
+          <td>
+            <bdi>{reason}</bdi>
+          </td>
+          <td class="number">{number(count)}</td>
+        </tr>
+      ))}
+    </Table>
+    {failed.length > 0 && (
+      <Table
+        name="The newest failures"
+        columns={[['Generation'], ['Account'], ['Model'], ['Reason'], ['When', 'number']]}
+        empty=""
+      >
+        {failed.map(({ id, username, filename, reason, finishedAt }) => (
+          <tr>
+            <td>
+              <GenerationLink id={id} />
+            </td>
+            <td>
+              <bdi>{username}</bdi>
+            </td>
+            <td>
+              <bdi class="mono">{filename}</bdi>
+            </td>
+            <td>
+              <bdi>{reason}</bdi>
+            </td>
+            <td class="number nowrap">{spanOf(finishedAt, at)} ago</td>
+          </tr>
+        ))}
+      </Table>
+    )}
+  </>
 )

@@ -2,9 +2,9 @@ import type { Subscription } from '../../../core/accounts/account.js'
 import { type AdministeredAccount, LARGE_GRANT } from '../../../core/operator/administration.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
-import { Fact } from '../../parts/lists.js'
+import { Fact } from '../../parts/page-parts.js'
 import { Moment, number } from '../../parts/text.js'
-import { Act } from '../parts/act.js'
+import { Act } from '../parts/operator-forms.js'
 import { ReasonField } from '../parts/operator-layout.js'
 
 export interface GrantValues {

@@ -1,8 +1,13 @@
+import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ListedAccount } from '../../../core/operator/administration.js'
+import type { App } from '../../../http/shared/fastify-app.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
-import { Pager } from '../../parts/lists.js'
+import { sendPage } from '../../parts/layout.js'
+import { Pager } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { StatusBadge, Table } from '../parts/operator-parts.js'
 
@@ -18,7 +23,7 @@ interface UsersPageProps {
 const PATH = '/operator/users'
 
 /** Every account, by name, to be searched. */
-export const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: UsersPageProps) => {
+const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: UsersPageProps) => {
   const to = (after?: string) => address(PATH, { q: text, deleted: deleted ? 'yes' : '', after })
   return (
     <OperatorLayout title="Users" signedIn={signedIn} path={PATH}>
@@ -113,3 +118,33 @@ const Row = ({ account: it }: { account: ListedAccount }) => (
     </td>
   </tr>
 )
+
+const USERS_PER_PAGE = 50
+
+const query = z.object({
+  q: z
+    .string()
+    .catch('')
+    .transform((text) => text.trim().slice(0, 254)),
+  deleted: z
+    .string()
+    .catch('')
+    .transform((text) => text === 'yes'),
+  after: z
+    .string()
+    .regex(/^[a-z0-9._@+-]{1,64}:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    .optional()
+    .catch(undefined),
+})
+
+/** The list of users. */
+export function usersRoutes(app: App, { ports }: WebsiteOptions): void {
+  app.get('/operator/users', { schema: { querystring: query } }, async (request, reply) => {
+    const { q, deleted, after } = request.query
+    // A zero character is in no name, and Postgres takes none.
+    const text = q.replaceAll('\0', '')
+    const found = await ports.administration.accounts.search({ text, deleted }, { limit: USERS_PER_PAGE, after })
+    const page = { text, deleted, isFirst: after === undefined, signedIn: sessionOf(request), ...found }
+    return sendPage(reply, <UsersPage {...page} />)
+  })
+}

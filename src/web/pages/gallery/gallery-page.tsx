@@ -1,10 +1,18 @@
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import type { MadeOn, OwnImage } from '../../../core/generations/history.js'
-import { Layout } from '../../parts/layout.js'
-import { ShortcutHelp } from '../../parts/shortcut-help.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { cursorOf, page } from '../../../http/shared/fields.js'
+import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
+import { ShortcutHelp } from '../../parts/page-parts.js'
+import { address } from '../../parts/text.js'
+import { isFragment } from '../../shared/answers.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
 
-export interface GalleryFilter extends Readonly<Record<string, string | number | undefined>> {
+interface GalleryFilter extends Readonly<Record<string, string | number | undefined>> {
   /** Empty: all prompts. */
   readonly q: string
   readonly model: number | undefined
@@ -37,7 +45,7 @@ interface GalleryPageProps {
 }
 
 /** An account's own images, newest first. */
-export const GalleryPage = ({ signedIn, models, found }: GalleryPageProps) => (
+const GalleryPage = ({ signedIn, models, found }: GalleryPageProps) => (
   <Layout
     title="Gallery"
     signedIn={signedIn}
@@ -111,7 +119,7 @@ const Filters = ({ filter, models }: { filter: GalleryFilter; models: readonly M
 )
 
 /** What #found holds. */
-export const Found = (found: FoundProps) => {
+const Found = (found: FoundProps) => {
   if (found.pictures.length > 0 || found.next)
     return (
       <ul class="pictures">
@@ -140,7 +148,7 @@ export const Found = (found: FoundProps) => {
 }
 
 /** A page of pictures, and at its end what loads the next page when it is scrolled to. */
-export const Pictures = ({ pictures, next, isContinued, filter }: FoundProps) => (
+const Pictures = ({ pictures, next, isContinued, filter }: FoundProps) => (
   <>
     {pictures.map((picture) => (
       <PictureItem {...picture} />
@@ -190,3 +198,53 @@ const MAX_NAME = 240
 
 const shortened = (prompt: string): string =>
   prompt.length <= MAX_NAME ? prompt || 'Untitled' : `${prompt.slice(0, MAX_NAME - 1).replace(/\p{Cs}$/u, '')}…`
+
+const PAGE_SIZE = 40
+const MAX_SEARCH = 200
+
+/** What makes no sense is left out: an address that was edited or cut short still shows a gallery. */
+const query = z.object({
+  q: z
+    .string()
+    .catch('')
+    .transform((text) => text.replaceAll('\0', '').trim().slice(0, MAX_SEARCH).toWellFormed()),
+  model: z.coerce.number().int().optional().catch(undefined),
+  made: z.enum(['website', 'api']).optional().catch(undefined),
+  cursor: page(3).cursor.catch(undefined),
+})
+
+/** What an account has made: all of it, or what is searched for. */
+export function galleryRoutes(app: App, { ports }: WebsiteOptions): void {
+  app.get('/gallery', { schema: { querystring: query } }, async (request, reply) => {
+    const signedIn = sessionOf(request)
+    const { q, made, cursor: after } = request.query
+    const models = await ports.models.listEnabled()
+    const model = models.find(({ id }) => id === request.query.model)?.id
+    const { items, next } = await ports.history.images(
+      signedIn.caller.account.id,
+      { prompt: q || undefined, modelVersionId: model, madeOn: made },
+      { limit: PAGE_SIZE, after },
+    )
+    const filter: GalleryFilter = { q, model, made }
+    const cursor = cursorOf(next)
+    const found = {
+      filter,
+      pictures: items.map((image) => ({
+        image,
+        file: ports.images.url(image.slug),
+        preview: image.hasThumbnail ? ports.images.thumbnailUrl(image.slug) : ports.images.url(image.slug),
+      })),
+      isContinued: after !== undefined,
+      next: cursor === null ? undefined : addressOf({ ...filter, cursor }),
+    }
+    if (!wantsPart(request)) return sendPage(reply, <GalleryPage signedIn={signedIn} models={models} found={found} />)
+    if (after) return sendFragment(reply, <Pictures {...found} />)
+    return sendFragment(reply.header('hx-replace-url', addressOf({ ...filter })), <Found {...found} />)
+  })
+}
+
+/** Going back in the browser's history asks for the whole page, too. */
+const wantsPart = (request: FastifyRequest) =>
+  isFragment(request) && request.headers['hx-history-restore-request'] !== 'true'
+
+const addressOf = (fields: Parameters<typeof address>[1]) => address('/gallery', fields)

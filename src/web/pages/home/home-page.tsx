@@ -1,6 +1,8 @@
-import { Layout } from '../../parts/layout.js'
-import { submitSample } from '../../parts/samples.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { Layout, sendPage } from '../../parts/layout.js'
+import { sampleModelId, submitSample } from '../../parts/samples.js'
 import { assetUrl } from '../../shared/assets.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
 
 const DESCRIPTION = 'Easel generates images from text prompts, in the browser or over HTTP.'
 
@@ -12,7 +14,7 @@ const DRAWINGS = [
 ] as const
 
 /** What this is, and the first request to make. */
-export const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId: number }) => (
+const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId: number }) => (
   <Layout
     title="Images from words"
     signedIn={null}
@@ -61,3 +63,11 @@ export const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVe
     </section>
   </Layout>
 )
+
+/** The front page; who is signed in goes on to the playground. */
+export function homeRoutes(app: App, { baseUrl, ports }: WebsiteOptions): void {
+  app.get('/', async ({ signedIn }, reply) => {
+    if (signedIn) return reply.redirect('/playground', 303)
+    return sendPage(reply, <HomePage baseUrl={baseUrl} modelVersionId={await sampleModelId(ports.models)} />)
+  })
+}

@@ -1,8 +1,7 @@
 import type { Neighbours, OwnImage } from '../../../core/generations/history.js'
 import { INFOTEXT_SAMPLERS } from '../../../core/generations/sampler.js'
-import { Fact } from '../../parts/lists.js'
+import { Fact, ShortcutHelp } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
-import { ShortcutHelp } from '../../parts/shortcut-help.js'
 
 /** From here on a prompt is set as text rather than as a heading. */
 const LONG_PROMPT = 160

@@ -1,13 +1,25 @@
-import { KEY_NAME_LENGTH, MAX_KEYS, type OwnKey } from '../../../core/accounts/own-keys.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import {
+  createOwnKey,
+  KEY_NAME_LENGTH,
+  MAX_KEYS,
+  type OwnKey,
+  renameOwnKey,
+  revokeOwnKey,
+} from '../../../core/accounts/own-keys.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
+import type { App } from '../../../http/shared/fastify-app.js'
 import { SecretField } from '../../parts/account-fields.js'
-import { Layout } from '../../parts/layout.js'
-import { Cell } from '../../parts/lists.js'
-import { Notices } from '../../parts/notices.js'
+import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
+import { Cell, Notices } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
 import { counted, Moment } from '../../parts/text.js'
+import { isFragment, refusalMessage } from '../../shared/answers.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
 
-export interface KeysView {
+interface KeysView {
   readonly signedIn: SignedIn
   readonly keys: readonly OwnKey[]
   readonly keyPrefix: string
@@ -22,7 +34,7 @@ export interface KeysView {
 }
 
 /** The keys of the Personal Access API: create, rename, revoke. */
-export const KeysPage = (view: KeysView) => (
+const KeysPage = (view: KeysView) => (
   <Layout title="Keys" signedIn={view.signedIn} path="/keys" class="column" style="account.css" live>
     <div class="stack heading">
       <h1>Personal Access API</h1>
@@ -36,7 +48,7 @@ export const KeysPage = (view: KeysView) => (
 )
 
 /** What changes when a key is created, renamed or revoked. */
-export const Keys = (view: KeysView) => {
+const Keys = (view: KeysView) => {
   const { keys, signedIn, created, done, problem } = view
   const active = signedIn.caller.account.subscription?.status === 'active'
   return (
@@ -209,3 +221,48 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
 
 /** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
 const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })
+
+const body = z.object({ name: z.string().catch('') })
+const params = z.object({ id: z.string() })
+
+/** Your keys. Each act answers with the list as it is then: as a part of the page for htmx, else as the page. */
+export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOptions): void {
+  const { ownKeys } = ports
+  type News = Pick<KeysView, 'created' | 'done' | 'problem' | 'name'>
+
+  const show = async (request: FastifyRequest, reply: FastifyReply, news: News) => {
+    const signedIn = sessionOf(request)
+    const view = { ...news, signedIn, keyPrefix, baseUrl, keys: await ownKeys.list(signedIn.caller.account.id) }
+    return isFragment(request) ? sendFragment(reply, <Keys {...view} />) : sendPage(reply, <KeysPage {...view} />)
+  }
+
+  /** Does it and shows what came of it; a refusal beside what was typed. */
+  const act = async (request: FastifyRequest, reply: FastifyReply, work: () => Promise<News>, name?: string) => {
+    const news = await work().catch((error: unknown): News => ({ problem: refusalMessage(error, reply), name }))
+    return show(request, reply, news)
+  }
+
+  app.get('/keys', (request, reply) => show(request, reply, {}))
+
+  app.post('/keys', { schema: { body } }, (request, reply) => {
+    const { name } = request.body
+    const create = async () => ({ created: await createOwnKey(ownKeys, request.caller.account, name, keyPrefix) })
+    return act(request, reply, create, name)
+  })
+
+  app.post('/keys/:id/rename', { schema: { params, body } }, (request, reply) =>
+    act(request, reply, async () => {
+      await renameOwnKey(ownKeys, request.caller.account, request.params.id, request.body.name)
+      return { done: 'The key has its new name.' }
+    }),
+  )
+
+  app.post('/keys/:id/revoke', { schema: { params } }, (request, reply) =>
+    act(request, reply, async () => {
+      await revokeOwnKey(ownKeys, request.caller.account, request.params.id)
+      // Whoever restores an older database has to revoke it again.
+      request.log.info({ keyId: request.params.id }, 'key revoked')
+      return { done: 'The key is revoked. It works nowhere any more.' }
+    }),
+  )
+}

@@ -1,8 +1,16 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { firstPrograms, LANGUAGES, type Samples, samplesOf } from '../../parts/samples.js'
 import { assetText } from '../../shared/assets.js'
-import { exampleOf } from './examples.js'
-import { answerFields, bodyFields, type Field, nameOf, parameterField, type Schema, type Schemas } from './fields.js'
+import {
+  answerFields,
+  bodyFields,
+  exampleOf,
+  type Field,
+  nameOf,
+  parameterField,
+  type Schema,
+  type Schemas,
+} from './fields.js'
 
 interface ReferenceOptions {
   readonly baseUrl: string

@@ -6,7 +6,7 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
-import { nextPath, sendSignInPage, TOO_MANY, WINDOW_MS } from './sign-in-routes.js'
+import { nextPath, sendSignInPage, TOO_MANY, WINDOW_MS } from './sign-in-page.js'
 
 /** How long somebody may take at the provider. */
 const MINUTES = 10

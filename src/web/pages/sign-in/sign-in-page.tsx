@@ -1,10 +1,16 @@
-import { PASSWORD_LENGTH } from '../../../core/accounts/password.js'
-import { LINK_MINUTES } from '../../../core/accounts/session.js'
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { isPassword, PASSWORD_LENGTH } from '../../../core/accounts/password.js'
+import { hashToken, LINK_MINUTES } from '../../../core/accounts/session.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { networkOf } from '../../../http/shared/networks.js'
 import { MAX_EMAIL_LENGTH, UsernameField } from '../../parts/account-fields.js'
-import { Layout } from '../../parts/layout.js'
-import { Notices } from '../../parts/notices.js'
+import { Layout, sendPage } from '../../parts/layout.js'
+import { Notices } from '../../parts/page-parts.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import type { SessionCookie } from '../../shared/session-cookie.js'
 
-export interface SignInForm {
+interface SignInForm {
   /** Where to go afterwards. */
   readonly next: string
   readonly username?: string
@@ -23,7 +29,7 @@ interface SignInPageProps extends SignInForm {
 const SENT = `If there is an account with that name or address, a link is on its way. It works once, and ends in ${LINK_MINUTES} minutes.`
 
 /** Sign in with a password, have a link sent, or go to the identity provider. */
-export const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen }: SignInPageProps) => (
+const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen }: SignInPageProps) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in">
       <h1>Sign in</h1>
@@ -70,7 +76,7 @@ interface LinkPageProps {
 }
 
 /** Opened from a link: only its button signs in, since mail programs follow links by themselves. */
-export const LinkPage = ({ username, token, next }: LinkPageProps) => (
+const LinkPage = ({ username, token, next }: LinkPageProps) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in/link">
       <h1>Welcome to Easel</h1>
@@ -85,3 +91,108 @@ export const LinkPage = ({ username, token, next }: LinkPageProps) => (
     </form>
   </Layout>
 )
+
+export const WINDOW_MS = 15 * 60_000
+/**
+ * Tries to sign in, right or wrong. Those at one account are counted for each address: else anybody could keep its owner
+ * out. From all addresses together they are so few that guessing leads nowhere. Links and sessions work all the same.
+ */
+const TRIES = { perNetwork: 40, perAccountAndNetwork: 12, perAccount: 120 } as const
+const MAILS_PER_NETWORK = 10
+
+const WRONG = 'That name and password do not belong together. Check both, or have a link sent.'
+export const TOO_MANY = 'Too many tries to sign in. Wait a quarter of an hour, or have a link sent.'
+const TOO_MANY_MAILS = 'Too many links were asked for from here. Wait a quarter of an hour.'
+const NO_NAME = 'Fill in your username or email first.'
+const LINK_OVER = 'This link was used before or is too old. Ask for a new one.'
+
+/** A path of this site, else the playground: an open redirect would lend our name to others. Headers hold ASCII only. */
+export const nextPath = z
+  .string()
+  .catch('')
+  .transform((path) => (/^\/(?!\/)[!-[\]-~]*$/.test(path) && !path.startsWith('/sign-in') ? path : '/playground'))
+
+// A zero character is in no name, and Postgres takes none.
+const name = z
+  .string()
+  .trim()
+  .max(254)
+  .refine((text) => !text.includes('\0'))
+  .catch('')
+const signInBody = z.object({
+  username: name,
+  password: z.string().max(PASSWORD_LENGTH.max).catch(''),
+  next: nextPath,
+})
+const linkFields = z.object({ token: z.string().max(100).catch(''), next: nextPath })
+
+/** Sends the sign-in page, as this site has it. */
+export const sendSignInPage = (
+  { provider, signUpIsOpen }: WebsiteOptions,
+  reply: FastifyReply,
+  status: number,
+  form: SignInForm,
+) => sendPage(reply.code(status), <SignInPage {...form} provider={provider?.host} signUpIsOpen={signUpIsOpen} />)
+
+/** Signing in with a password or a link, and signing out. */
+export function signInRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {
+  const { credentials, guesses, mails } = options.ports
+  const isOver = async (key: string, max: number) => (await guesses.hit(`sign-in:${key}`, WINDOW_MS, max)).current > max
+  const showForm = (reply: FastifyReply, status: number, form: SignInForm) =>
+    sendSignInPage(options, reply, status, form)
+
+  const signInQuery = z.object({ next: nextPath, sent: z.literal('').optional().catch(undefined) })
+  app.get('/sign-in', { schema: { querystring: signInQuery } }, async ({ query, signedIn }, reply) =>
+    signedIn
+      ? reply.redirect(query.next, 303)
+      : showForm(reply, 200, { next: query.next, sent: query.sent !== undefined }),
+  )
+
+  app.post('/sign-in', { schema: { body: signInBody } }, async (request, reply) => {
+    const { username, password, next } = request.body
+    const refuse = (status: number, problem: string) => showForm(reply, status, { next, username, problem })
+    const found = await credentials.find(username)
+    // An unknown name counts, too: what is refused must not tell which names exist. It must not name another counter.
+    const account = found?.accountId ?? username.toLowerCase()
+    const network = networkOf(request.ip)
+    const overs = await Promise.all([
+      isOver(`network:${network}`, TRIES.perNetwork),
+      isOver(`both:${network} ${account}`, TRIES.perAccountAndNetwork),
+    ])
+    // Last: tries that are refused anyway must not count against the account's owner elsewhere.
+    if (overs.includes(true) || (await isOver(`account:${account}`, TRIES.perAccount))) return refuse(429, TOO_MANY)
+    const right = await isPassword(password, found?.passwordHash)
+    // Checking takes long enough for it to be changed, which ends the sessions that there are.
+    const isCurrent = right && (await credentials.find(username))?.passwordHash === found?.passwordHash
+    if (!isCurrent || !found || !(await cookies.signIn(request, reply, found.accountId))) return refuse(401, WRONG)
+    return reply.redirect(next, 303)
+  })
+
+  app.post('/sign-in/mail', { schema: { body: signInBody } }, async (request, reply) => {
+    const { username, next } = request.body
+    if (username === '') return showForm(reply, 400, { next, problem: NO_NAME })
+    if (await isOver(`mail:${networkOf(request.ip)}`, MAILS_PER_NETWORK))
+      return showForm(reply, 429, { next, username, problem: TOO_MANY_MAILS })
+    mails.sendSignInLink(username)
+    return reply.redirect(`/sign-in?sent=&next=${encodeURIComponent(next)}`, 303)
+  })
+
+  app.get('/sign-in/link', { schema: { querystring: linkFields } }, async ({ query: { token, next } }, reply) => {
+    const username = await credentials.findLink(hashToken(token))
+    if (username === undefined) return showForm(reply, 401, { next, problem: LINK_OVER })
+    return sendPage(reply, <LinkPage {...{ username, token, next }} />)
+  })
+
+  app.post('/sign-in/link', { schema: { body: linkFields } }, async (request, reply) => {
+    const { token, next } = request.body
+    const accountId = await credentials.spendLink(hashToken(token))
+    if (!accountId || !(await cookies.signIn(request, reply, accountId)))
+      return showForm(reply, 401, { next, problem: LINK_OVER })
+    return reply.redirect(next, 303)
+  })
+
+  app.post('/sign-out', async (request, reply) => {
+    await cookies.signOut(request, reply)
+    return reply.redirect('/', 303)
+  })
+}

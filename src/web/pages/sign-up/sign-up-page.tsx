@@ -1,6 +1,13 @@
+import { z } from 'zod'
+import { hashPassword, PASSWORD_LENGTH, passwordProblem } from '../../../core/accounts/password.js'
+import { usernameProblem } from '../../../core/accounts/username.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { networkOf } from '../../../http/shared/networks.js'
 import { EmailField, NewPasswordField, UsernameField } from '../../parts/account-fields.js'
-import { Layout } from '../../parts/layout.js'
-import { Notices } from '../../parts/notices.js'
+import { Layout, sendPage } from '../../parts/layout.js'
+import { Notices } from '../../parts/page-parts.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import type { SessionCookie } from '../../shared/session-cookie.js'
 
 interface SignUpForm {
   readonly username?: string
@@ -10,7 +17,7 @@ interface SignUpForm {
 }
 
 /** Make an account. */
-export const SignUpPage = ({ username, email, problem }: SignUpForm) => (
+const SignUpPage = ({ username, email, problem }: SignUpForm) => (
   <Layout title="Create an account" signedIn={null} path="/sign-up" class="narrow">
     <form class="card stack" method="post" action="/sign-up">
       <h1>Create an account</h1>
@@ -27,3 +34,51 @@ export const SignUpPage = ({ username, email, problem }: SignUpForm) => (
     </p>
   </Layout>
 )
+
+const HOUR_MS = 3_600_000
+/** Tries with a name that could be one: a try also tells whether the name is taken. */
+const TRIES_PER_HOUR = 20
+
+const WRONG_EMAIL = 'That is no email address. Check it.'
+const TAKEN = 'Somebody has this username. Choose one that does not look like it.'
+const TOO_MANY = 'Too many accounts were made from here. Wait an hour.'
+
+export const emailAddress = z.email().min(3).max(254)
+const text = z.string().trim().max(254).catch('')
+const body = z.object({
+  username: text,
+  email: text,
+  password: z
+    .string()
+    .max(10 * PASSWORD_LENGTH.max)
+    .catch(''),
+})
+
+/** Making an account, where the operator lets people do it. */
+export function signUpRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {
+  if (!options.signUpIsOpen) return
+  const { credentials, guesses, mails } = options.ports
+
+  app.get('/sign-up', async ({ signedIn }, reply) =>
+    signedIn ? reply.redirect('/playground', 303) : sendPage(reply, <SignUpPage />),
+  )
+
+  app.post('/sign-up', { schema: { body } }, async (request, reply) => {
+    const { username, email, password } = request.body
+    const refuse = (status: number, problem: string) =>
+      sendPage(reply.code(status), <SignUpPage {...{ username, email, problem }} />)
+    const wrongName = usernameProblem(username)
+    if (wrongName) return refuse(400, wrongName)
+    if (!emailAddress.safeParse(email).success) return refuse(400, WRONG_EMAIL)
+    const problem = passwordProblem(password, username)
+    if (problem) return refuse(400, problem)
+    const tries = await guesses.hit(`sign-up:${networkOf(request.ip)}`, HOUR_MS, TRIES_PER_HOUR)
+    if (tries.current > TRIES_PER_HOUR) return refuse(429, TOO_MANY)
+    const accountId = await credentials.register(username, await hashPassword(password))
+    if (!accountId) return refuse(409, TAKEN)
+    // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
+    mails.sendConfirmation(accountId, email)
+    await cookies.signIn(request, reply, accountId)
+    return reply.redirect('/playground', 303)
+  })
+}

@@ -5,10 +5,10 @@ import {
   OLD_SECRET_HOURS,
   type WebhookEndpoint,
 } from '../../../core/webhooks/webhook.js'
+import { SecretField } from '../../parts/account-fields.js'
 import { Layout } from '../../parts/layout.js'
-import { Cell, Fact, Pager } from '../../parts/lists.js'
+import { Cell, Fact, Pager } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
-import { EndpointStatus, NewSecret } from './webhooks-page.js'
 
 interface EndpointView extends DeliveriesView {
   readonly signedIn: SignedIn
@@ -166,3 +166,17 @@ const FAULT_WORDS: Readonly<Record<DeliveryFault, string>> = {
   picture_removed: 'The image was removed.',
   too_old: 'It waited for too long.',
 }
+
+export const EndpointStatus = ({ of: { disabledReason, pausedUntil } }: { of: WebhookEndpoint }) => {
+  if (disabledReason !== null) return <span class="badge bad">disabled</span>
+  return pausedUntil ? <span class="badge">paused</span> : <span class="badge good">enabled</span>
+}
+
+/** The secret of an endpoint, this once. */
+export const NewSecret = ({ secret }: { secret: string }) => (
+  <section class="card new-secret" aria-labelledby="new-secret">
+    <h2 id="new-secret">Copy the secret now</h2>
+    <p>It is shown this once. With it your server verifies that an event comes from here.</p>
+    <SecretField id="secret" label="Signing secret" value={secret} />
+  </section>
+)

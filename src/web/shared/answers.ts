@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../core/errors.js'
 import { statusOf } from '../../http/shared/error-bodies.js'
 
@@ -21,3 +21,6 @@ export function refusalMessage(error: unknown, reply: FastifyReply): string {
   reply.code(statusOf(error.code))
   return inWords(error.message)
 }
+
+/** Whether htmx asks, which puts the answer into a page that is open. */
+export const isFragment = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => headers['hx-request'] === 'true'

@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify'
+import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
 import { type ActedBy, MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { isLine } from '../../../lib/text.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { ReasonField } from './operator-layout.js'
 
 /** One line that people can read, of a form; a field that is missing is empty. */
 export const line = (maxLength: number, problem: string) =>
@@ -31,3 +33,33 @@ export const byOf = (request: FastifyRequest, reason: string): ActedBy => ({
   actor: sessionOf(request).caller.account.username,
   reason,
 })
+
+interface ActProps {
+  /** Unique within the page. */
+  readonly id: string
+  readonly action: string
+  /** Of what is opened, and of the button. */
+  readonly name: string
+  readonly button: string
+  /** Which of several, for those who do not see where it stands. */
+  readonly of?: string
+  /** Further fields, before the one that asks why. */
+  readonly children?: ComponentChildren
+}
+
+/** Something that is done to a user: opened with one press, done with a second one, after saying why. */
+export const Act = ({ id, action, name, button, of, children }: ActProps) => (
+  <details class="act">
+    <summary>
+      {name}
+      {of && <bdi class="hidden-visually"> {of}</bdi>}
+    </summary>
+    <form class="stack" method="post" action={action}>
+      {children}
+      <ReasonField id={id} label="Why" />
+      <button class="danger" type="submit">
+        {button}
+      </button>
+    </form>
+  </details>
+)

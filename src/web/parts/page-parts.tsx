@@ -1,0 +1,104 @@
+import type { ComponentChildren } from 'preact'
+
+interface PagerProps {
+  /** Undefined on the first page. */
+  readonly first: string | undefined
+  /** Undefined on the last one. */
+  readonly next: string | undefined
+}
+
+/** The way to the next page of a list, and back to its beginning. */
+export const Pager = ({ first, next }: PagerProps) =>
+  first || next ? (
+    <nav class="row pages" aria-label="Pages">
+      {first && (
+        <a class="button small" href={first}>
+          First page
+        </a>
+      )}
+      {next && (
+        <a class="button small" href={next}>
+          Next page
+        </a>
+      )}
+    </nav>
+  ) : null
+
+/** A cell of a table that becomes a list of cards on a phone. */
+export const Cell = (props: { label: string; class?: string; children: ComponentChildren }) => (
+  <td data-label={props.label} class={props.class}>
+    <div>{props.children}</div>
+  </td>
+)
+
+/** A line of `dl.facts`. */
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+interface NoticesProps {
+  /** What was done. */
+  readonly done?: string | undefined
+  /** Why nothing was done. */
+  readonly problem?: string | undefined
+  /** Where the part of the page that had the focus was exchanged. */
+  readonly takesFocus?: boolean
+}
+
+/** What came of the form that led here. */
+export const Notices = ({ done, problem, takesFocus = false }: NoticesProps) => (
+  <>
+    {done && (
+      <p class="done" role="status" {...(takesFocus && { tabindex: -1, autofocus: true })}>
+        {done}
+      </p>
+    )}
+    {problem && (
+      <p class="problem" role="alert">
+        {problem}
+      </p>
+    )}
+  </>
+)
+
+interface ShortcutHelpProps {
+  /** Of each act, its keys and what it does. */
+  readonly keys: readonly (readonly [keys: readonly string[], act: string])[]
+}
+
+/** A button, and the dialog that it and `?` open: the page's keys, and a switch for who has letters do other things. */
+export const ShortcutHelp = ({ keys }: ShortcutHelpProps) => (
+  <>
+    <button class="plain small shortcuts-open" type="button" hidden>
+      <kbd>?</kbd> Keyboard shortcuts
+    </button>
+    <dialog id="shortcuts" class="card" aria-labelledby="shortcuts-title">
+      <form class="stack" method="dialog">
+        <h2 id="shortcuts-title">Keyboard shortcuts</h2>
+        <dl class="facts">
+          {[...keys, [['?'], 'These keys'] as const].map(([names, act]) => (
+            <div>
+              <dt>{act}</dt>
+              <dd>
+                {names.map((name) => (
+                  <>
+                    <kbd>{name}</kbd>{' '}
+                  </>
+                ))}
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <label class="row">
+          <input type="checkbox" id="letters" checked /> Letters are shortcuts
+        </label>
+        <button type="submit" autofocus>
+          Close
+        </button>
+      </form>
+    </dialog>
+  </>
+)
