@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { EmptyImageStore, reconcileImages } from '../core/images/reconcile-images.js'
-import { type ImageRemovals, removeImage } from '../core/images/takedown.js'
-import { REMOVED_IMAGE } from '../core/operator/removed-images.js'
+import { type ImageRemovals, REMOVED_IMAGE, removeImage } from '../core/images/takedown.js'
 import { imageRemovals } from '../db/images/image-records.js'
 import { imageInventory } from '../db/images/inventory.js'
 import { createImageStore, imageStore } from '../images/open-image-store.js'

@@ -1,8 +1,7 @@
 /** Users and their subscriptions. */
 import type { Command } from 'commander'
 import type { Subscription } from '../core/accounts/account.js'
-import { inOneYear } from '../core/operator/administration.js'
-import { cancelAll, endAccount } from '../core/operator/end-account.js'
+import { cancelAll, endAccount, inOneYear } from '../core/operator/administration.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../core/webhooks/webhook.js'
 import { type OperatorUser, operatorSubscriptionStore, operatorUserStore } from '../db/accounts/accounts.js'
 import { sessionStore } from '../db/accounts/sessions.js'

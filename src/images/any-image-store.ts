@@ -1,7 +1,7 @@
 /** What every kind of image store does. */
 import { createHash, type Hash } from 'node:crypto'
+import type { OpenPublicFile } from '../core/images/ports.js'
 import { type ImageFiles, type ImageStore, SLUG } from '../core/images/ports.js'
-import type { OpenPublicFile } from '../core/images/public-file.js'
 
 /** Every method throws on a slug that isn't one. What the store refuses rejects, with a sentence for the operator. */
 export interface AnyImageStore extends ImageStore, Pick<ImageFiles, 'read'> {

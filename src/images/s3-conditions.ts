@@ -1,5 +1,5 @@
 /** The conditions of a request for an image in a bucket, where the server answers them itself. */
-import type { FileRequest } from '../core/images/public-file.js'
+import type { FileRequest } from '../core/images/ports.js'
 import { matches, matchesWeakly } from '../lib/etag.js'
 import type { StoredObject } from './s3-capabilities.js'
 

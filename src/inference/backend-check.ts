@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { SAMPLERS, type Sampler } from '../core/generations/generation.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../core/generations/run/backend.js'
 import type { FinishImage } from '../core/generations/run/publish.js'
-import { SAMPLERS, type Sampler } from '../core/generations/sampler.js'
 import { withTimeLimit } from '../lib/abort-signals.js'
 import { failure } from './backend-failure.js'
 

@@ -1,5 +1,5 @@
+import type { Sampler } from '../core/generations/generation.js'
 import { BackendError, type BackendErrorKind } from '../core/generations/run/backend.js'
-import type { Sampler } from '../core/generations/sampler.js'
 
 /** The subscriber's messages; hosts, paths and exception texts stay in `message`, for the logs. */
 const PUBLIC: Record<BackendErrorKind, string> = {

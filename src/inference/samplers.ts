@@ -1,4 +1,4 @@
-import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../core/generations/sampler.js'
+import { INFOTEXT_SAMPLERS, SAMPLERS, type Sampler } from '../core/generations/generation.js'
 
 /**
  * The kinds of server, by their names for samplers and schedules:

@@ -1,3 +1,4 @@
+import type { Sampler } from '../core/generations/generation.js'
 import { MAX_SEED, SIZE_STEP } from '../core/generations/generation.js'
 import type {
   Capabilities,
@@ -6,7 +7,6 @@ import type {
   InferenceRequest,
   InferredImage,
 } from '../core/generations/run/backend.js'
-import type { Sampler } from '../core/generations/sampler.js'
 import { linkedSignal } from '../lib/abort-signals.js'
 import { isStorable } from '../lib/text.js'
 import { callFailure, failure, samplerUnavailable, unsupported } from './backend-failure.js'

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { accountMails, keepMails } from '../core/accounts/account-mails.js'
-import type { PublishedImages } from '../core/images/published-image.js'
+import type { PublishedImages } from '../core/images/ports.js'
 import type { Recorded } from '../core/operator/operator-actions.js'
 import { identityStore } from '../db/accounts/identities.js'
 import { ownKeyStore } from '../db/accounts/own-keys.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SAMPLERS } from '../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../src/core/generations/generation.js'
 import { newEndpointId, newWebhookSecret } from '../../src/core/webhooks/webhook.js'
 import { reconcileStore } from '../../src/db/generations/reconcile.js'
 import { runStore } from '../../src/db/generations/run.js'

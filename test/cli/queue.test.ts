@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { SAMPLERS } from '../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../src/core/generations/generation.js'
 import { backendRegistry } from '../../src/db/generations/backends.js'
 import { operatorActionStore } from '../../src/db/operator/operator-actions.js'
 import { givenGeneration, givenUser, MODEL } from '../support/givens.js'

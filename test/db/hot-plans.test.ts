@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { SAMPLERS } from '../../src/core/generations/generation.js'
 import type { ClaimedGeneration } from '../../src/core/generations/run/ports.js'
-import { SAMPLERS } from '../../src/core/generations/sampler.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { historyStore } from '../../src/db/generations/history.js'

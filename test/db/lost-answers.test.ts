@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SAMPLERS } from '../../src/core/generations/generation.js'
 import type { ClaimedGeneration } from '../../src/core/generations/run/ports.js'
-import { SAMPLERS } from '../../src/core/generations/sampler.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { reconcileStore } from '../../src/db/generations/reconcile.js'
 import { runStore } from '../../src/db/generations/run.js'

@@ -1,7 +1,7 @@
 /** What a worker writes about the generations it runs, without running any. */
 import type { Generation } from '../../src/core/generations/generation.js'
+import { SAMPLERS } from '../../src/core/generations/generation.js'
 import type { ClaimedGeneration, ServedCapabilities } from '../../src/core/generations/run/ports.js'
-import { SAMPLERS } from '../../src/core/generations/sampler.js'
 import type { Database } from '../../src/db/client.js'
 import { runStore } from '../../src/db/generations/run.js'
 import { type GivenUser, givenGeneration } from './givens.js'

@@ -1,5 +1,8 @@
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { isLine } from '../../lib/text.js'
+import { AppError, invalidParameter, noActiveSubscription } from '../errors.js'
+import type { Account } from './account.js'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_LENGTH = 32 // 32 base62 characters are 190 bits
@@ -36,4 +39,71 @@ function checksum(text: string): string {
     sum = Math.floor(sum / 62)
   }
   return digits
+}
+
+/** The keys that a signed-in person makes for the Personal Access API. */
+export const MAX_KEYS = 10
+export const KEY_NAME_LENGTH = 60
+
+/** A key that works. Developer keys are the operator's to make; their owner sees and revokes them. */
+export interface OwnKey {
+  readonly id: string
+  readonly kind: 'personal' | 'developer'
+  readonly name: string
+  readonly hint: string
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+  /** Credits of the last 30 days, without those given back. */
+  readonly spent: number
+}
+
+interface NewKey extends Pick<OwnKey, 'name' | 'hint'> {
+  readonly hash: Buffer
+}
+
+/** The account's own keys that work; another account's, and the website's own, are never found. */
+export interface OwnKeyStore {
+  /** Newest first, developer keys last. */
+  list(accountId: string): Promise<OwnKey[]>
+  /** Counts and asks for the subscription in the same act; `limit` is exact, however many ask at once. */
+  create(accountId: string, key: NewKey, limit: number): Promise<'created' | 'too_many' | 'no_subscription'>
+  /** Personal keys only; false if there is no such key. */
+  rename(accountId: string, id: string, name: string): Promise<boolean>
+  /** Every replica refuses it from the next request on. False if there is no such key; a repeat changes nothing. */
+  revoke(accountId: string, id: string): Promise<boolean>
+}
+
+/** Resolves to the key, which is stored nowhere. @throws invalid_request, subscription_required */
+export async function createOwnKey(
+  store: OwnKeyStore,
+  account: Account,
+  name: string,
+  prefix: string,
+): Promise<string> {
+  const key = newApiKey(prefix)
+  const stored = { name: requireKeyName(name), hash: hashApiKey(key), hint: apiKeyHint(key) }
+  const outcome = await store.create(account.id, stored, MAX_KEYS)
+  if (outcome === 'created') return key
+  if (outcome === 'no_subscription') throw noActiveSubscription()
+  throw new AppError('invalid_request', `You have ${MAX_KEYS} keys, the most there may be: revoke one first.`)
+}
+
+/** @throws invalid_request; not_found, alike for another account's key and for one that does not exist */
+export async function renameOwnKey(store: OwnKeyStore, account: Account, id: string, name: string): Promise<void> {
+  const valid = requireKeyName(name)
+  if (!ID.test(id) || !(await store.rename(account.id, id, valid))) throw keyNotFound()
+}
+
+/** @throws not_found */
+export async function revokeOwnKey(store: OwnKeyStore, account: Account, id: string): Promise<void> {
+  if (!ID.test(id) || !(await store.revoke(account.id, id))) throw keyNotFound()
+}
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const keyNotFound = () => new AppError('not_found', 'You have no such key: it may be revoked. Reload the page.')
+
+function requireKeyName(text: string): string {
+  const name = text.trim()
+  if (isLine(name, KEY_NAME_LENGTH)) return name
+  throw invalidParameter('name', `Give the key a name of 1 to ${KEY_NAME_LENGTH} characters, on one line.`)
 }

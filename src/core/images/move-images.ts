@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { retryFor } from '../../lib/retry.js'
-import type { ImageStore } from './ports.js'
-import type { PublishedImages } from './published-image.js'
+import type { ImageStore, PublishedImages } from './ports.js'
 
 /** An image that its row describes, and that was not removed. */
 export interface MovingImage {

@@ -1,4 +1,5 @@
 /** Ports to what holds the files of images. */
+import type { Readable } from 'node:stream'
 
 /** An image's name in its URLs. */
 export const SLUG = /^[0-9A-Za-z]{22}$/
@@ -71,4 +72,46 @@ export interface ViewableImage {
 export interface UploadRights {
   /** Whether this attempt runs now, and the image is one of its generation's and not published. */
   mayStore(attempt: Attempt, slug: string): Promise<boolean>
+}
+
+/** What a client asks for, in the words of HTTP. */
+export interface FileRequest {
+  /** As IMAGE_FILE has it. */
+  readonly name: string
+  /** It wants no body. */
+  readonly head: boolean
+  readonly range?: string | undefined
+  readonly ifMatch?: string | undefined
+  readonly ifUnmodifiedSince?: string | undefined
+  readonly ifNoneMatch?: string | undefined
+  readonly ifModifiedSince?: string | undefined
+}
+
+/** A file in a directory, or the answer of an object store. */
+export type PublicFile =
+  | { readonly directory: string }
+  | {
+      readonly status: 200 | 206 | 304 | 412 | 416
+      readonly headers: Readonly<Record<string, string>>
+      readonly body?: Readable | undefined
+    }
+
+/** Resolves to undefined when there is no such file; rejects while the store is away. */
+export type OpenPublicFile = (request: FileRequest) => Promise<PublicFile | undefined>
+
+/** A published image, as its page shows it to anyone who has the link: no prompt, no user. */
+export interface PublishedImage {
+  readonly slug: string
+  readonly modelName: string
+  /** In pixels. */
+  readonly width: number
+  readonly height: number
+  readonly seed: number
+  readonly createdAt: Date
+  readonly hasThumbnail: boolean
+  readonly removed: boolean
+}
+
+export interface PublishedImages {
+  find(slug: string): Promise<PublishedImage | undefined>
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../log.js'
 import type { DeliveryStore, WebhookJobs, WebhookSender } from './ports.js'
-import { endpointPause, FAILING, retryDelay } from './retry-schedule.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'
+import { endpointPause, FAILING, retryDelay } from './webhook.js'
 
 interface DispatchPorts {
   readonly deliveries: DeliveryStore

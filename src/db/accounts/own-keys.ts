@@ -1,5 +1,5 @@
 import { and, eq, isNull, ne, sql } from 'drizzle-orm'
-import type { OwnKey, OwnKeyStore } from '../../core/accounts/own-keys.js'
+import type { OwnKey, OwnKeyStore } from '../../core/accounts/api-key.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
 import { columns, insertInto, param, selectAs, statement, typedParams } from '../statement.js'

@@ -1,5 +1,5 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { PROMPT_BEGINNING, SPENDING_DAYS, type SpendingStore } from '../../core/accounts/spending.js'
+import { PROMPT_BEGINNING, SPENDING_DAYS, type SpendingStore } from '../../core/accounts/ledger.js'
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { generations as g, images as i, apiKeys as k, creditLedger as l } from '../schema/generations.js'

@@ -1,7 +1,7 @@
 /** The checks of Postgres's rows. */
 import { CANCELED, IMAGE_REFUSED, MAX_DEATHS, MAX_TRIES } from '../../core/generations/failure-reason.js'
 import { MAX_SEED } from '../../core/generations/generation.js'
-import { FAILING } from '../../core/webhooks/retry-schedule.js'
+import { FAILING } from '../../core/webhooks/webhook.js'
 import { NOT_ENDED, type Slice } from './audit-database.js'
 
 /** Over everything, or over one slice: one row per violation, with one column that names it. */

@@ -1,6 +1,6 @@
 import { and, eq, exists, gte, isNull, not, or, sql } from 'drizzle-orm'
-import { defaultOf } from '../../core/catalog/default-model.js'
 import type { ModelStore, ModelVersion } from '../../core/catalog/model-version.js'
+import { defaultOf } from '../../core/catalog/model-version.js'
 import { batched } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { PAUSED_BACKEND, pausedModel } from '../pause-conditions.js'

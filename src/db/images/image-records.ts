@@ -1,7 +1,7 @@
 /** The rows of images. Their files are in the image store. */
 import { and, asc, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { MovingImage } from '../../core/images/move-images.js'
-import type { PublishedImages } from '../../core/images/published-image.js'
+import type { PublishedImages } from '../../core/images/ports.js'
 import type { ImageRemovals, RemovedImage, Takedowns } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
 import { generations as g, images as i, takedowns } from '../schema/generations.js'

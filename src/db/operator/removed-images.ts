@@ -1,5 +1,5 @@
 import { and, isNotNull, sql } from 'drizzle-orm'
-import { REMOVED_IMAGE, type RemovedImageEntry, type RemovedImages } from '../../core/operator/removed-images.js'
+import { REMOVED_IMAGE, type RemovedImageEntry, type RemovedImages } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
 import { generations as g, images as i, takedowns as t, users as u } from '../schema/generations.js'
 import { operatorActions as a } from '../schema/website.js'

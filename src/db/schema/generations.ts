@@ -23,10 +23,9 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { ApiKeyKind, Role } from '../../core/accounts/account.js'
-import type { GenerationStatus, Lane } from '../../core/generations/generation.js'
+import type { GenerationStatus, Lane, Sampler } from '../../core/generations/generation.js'
 import type { MadeWith } from '../../core/generations/run/backend.js'
 import type { PutBackReason } from '../../core/generations/run/ports.js'
-import type { Sampler } from '../../core/generations/sampler.js'
 import { readingOf } from './name-reading.js'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { DeliveryStore, WebhookSubject } from '../../core/webhooks/ports.js'
-import { FAILING } from '../../core/webhooks/retry-schedule.js'
 import type { ClaimedDelivery, DeliveryFault } from '../../core/webhooks/webhook.js'
+import { FAILING } from '../../core/webhooks/webhook.js'
 import type { Database } from '../client.js'
 import { generations as g, images as i, modelVersions as m } from '../schema/generations.js'
 import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets } from '../schema/webhooks.js'

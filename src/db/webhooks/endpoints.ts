@@ -1,7 +1,7 @@
 import { and, eq, isNull, type SQLWrapper, sql } from 'drizzle-orm'
 import type { EndpointStore } from '../../core/webhooks/ports.js'
-import { FAILING } from '../../core/webhooks/retry-schedule.js'
 import type { DeliveryRecord, WebhookEndpoint } from '../../core/webhooks/webhook.js'
+import { FAILING } from '../../core/webhooks/webhook.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
 import { users } from '../schema/generations.js'

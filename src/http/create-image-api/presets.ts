@@ -2,7 +2,7 @@
 import { type ModelVersion, requireCreateImageModel } from '../../core/catalog/model-version.js'
 import { invalidParameter } from '../../core/errors.js'
 import { LACKING, type ServableNow } from '../../core/generations/failure-reason.js'
-import type { Sampler } from '../../core/generations/sampler.js'
+import type { Sampler } from '../../core/generations/generation.js'
 
 export const CREATE_IMAGE_SAMPLERS = ['euler-a', 'dpm-2m-karras', 'dpm-sde-karras', 'ddim'] as const
 

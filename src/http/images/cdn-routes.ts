@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, preconditionFailed, serviceUnavailable } from '../../core/errors.js'
+import type { FileRequest, OpenPublicFile, PublishedImage, PublishedImages } from '../../core/images/ports.js'
 import { IMAGE_FILE } from '../../core/images/ports.js'
-import type { FileRequest, OpenPublicFile } from '../../core/images/public-file.js'
-import type { PublishedImage, PublishedImages } from '../../core/images/published-image.js'
 import type { App } from '../shared/fastify-app.js'
 
 const HEADERS = {

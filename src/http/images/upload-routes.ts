@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { AppError } from '../../core/errors.js'
+import type { PublishedImages } from '../../core/images/ports.js'
 import { IMAGE_FILE, type ImageStore, PROBE_FILE, type UploadRights } from '../../core/images/ports.js'
-import type { PublishedImages } from '../../core/images/published-image.js'
 import type { App } from '../shared/fastify-app.js'
 import { validText } from '../shared/fields.js'
 

@@ -1,7 +1,6 @@
 /** What both interfaces take of a drawing, and what answers show of it. */
 import { z } from 'zod'
-import { MAX_SEED, SIZE_STEP } from '../../core/generations/generation.js'
-import { SAMPLERS } from '../../core/generations/sampler.js'
+import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../core/generations/generation.js'
 import { isBlank } from '../../lib/text.js'
 import * as field from './fields.js'
 import { EXAMPLE } from './responses.js'

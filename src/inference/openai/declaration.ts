@@ -1,5 +1,4 @@
-import { MAX_SEED } from '../../core/generations/generation.js'
-import { SAMPLERS, type Sampler } from '../../core/generations/sampler.js'
+import { MAX_SEED, SAMPLERS, type Sampler } from '../../core/generations/generation.js'
 
 /** OpenAI's clients are given the address with this path; an address without any means it. */
 export const DEFAULT_PATH = '/v1'

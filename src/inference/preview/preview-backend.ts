@@ -1,7 +1,6 @@
 import sharp from 'sharp'
-import { MAX_SEED, parametersOf } from '../../core/generations/generation.js'
+import { MAX_SEED, parametersOf, SAMPLERS } from '../../core/generations/generation.js'
 import { BackendError, type InferenceBackend, type InferredImage } from '../../core/generations/run/backend.js'
-import { SAMPLERS } from '../../core/generations/sampler.js'
 import { failure } from '../backend-failure.js'
 import { dice } from './dice.js'
 import drawings from './drawings.json' with { type: 'json' }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { modelStore } from '../../../src/db/catalog/models.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { call } from '../../support/client.js'

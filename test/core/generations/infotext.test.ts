@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { INFOTEXT_SAMPLERS, SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { OwnImage } from '../../../src/core/generations/history.js'
 import { infotextOf } from '../../../src/core/generations/infotext.js'
-import { INFOTEXT_SAMPLERS, SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { fieldsOf } from '../../../src/inference/drawn-image.js'
 
 const image: OwnImage = {

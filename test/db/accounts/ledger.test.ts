@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'

@@ -1,8 +1,8 @@
 /** What a backend can't do: its claims leave it to others, and where there are none the reconciler gives it up. */
 import { beforeEach, expect, it } from 'vitest'
 import type { GenerationRequest } from '../../../src/core/generations/generation.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { ServedCapabilities } from '../../../src/core/generations/run/ports.js'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { ServedCapabilities } from '../../../src/core/generations/run/ports.js'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { createDatabase } from '../../../src/db/client.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { runStore } from '../../../src/db/generations/run.js'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { SAMPLERS, type Sampler } from '../../../src/core/generations/generation.js'
 import type { ClaimedGeneration, ServedCapabilities } from '../../../src/core/generations/run/ports.js'
-import { SAMPLERS, type Sampler } from '../../../src/core/generations/sampler.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { useDatabase } from '../../support/database.js'

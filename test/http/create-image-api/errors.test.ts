@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
 import { backendAbilities, backendRegistry } from '../../../src/db/generations/backends.js'
 import { call, expectCreateError, PROMPT } from '../../support/client.js'
 import {

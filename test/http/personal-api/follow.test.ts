@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { generationWatch } from '../../../src/db/generations/poll.js'
 import { call, expectPersonalError } from '../../support/client.js'

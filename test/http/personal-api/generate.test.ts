@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { hashApiKey } from '../../../src/core/accounts/api-key.js'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { call, expectPersonalError, PROMPT } from '../../support/client.js'
 import {
   chargesOf,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { givenBackend, VERSIONS } from './given.js'
 
 it.each(VERSIONS)('version %s has all samplers but pndm', async (version) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { SAMPLERS, type Sampler } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS, type Sampler } from '../../../src/core/generations/generation.js'
 import { graphOf } from '../../../src/inference/comfyui/graph.js'
 import { aRequest, failureOf, PONY } from '../given.js'
 import { givenBackend } from './given.js'

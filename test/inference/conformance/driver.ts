@@ -1,10 +1,10 @@
+import type { Sampler } from '../../../src/core/generations/generation.js'
 import type {
   BackendErrorKind,
   Capabilities,
   InferenceRequest,
   MadeWith,
 } from '../../../src/core/generations/run/backend.js'
-import type { Sampler } from '../../../src/core/generations/sampler.js'
 import type { SwitchableServer } from '../../support/switchable-server.js'
 import type { attached } from '../given.js'
 

@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { failureOf } from '../given.js'
 import { backend, draw, request, signal } from './preview-drawing.js'
 

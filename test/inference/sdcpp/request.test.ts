@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SAMPLERS, type Sampler } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS, type Sampler } from '../../../src/core/generations/generation.js'
 import { failureOf } from '../given.js'
 import { givenBackend } from './given.js'
 

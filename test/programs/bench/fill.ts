@@ -1,7 +1,7 @@
 /** Very many rows at once. Each is known by its number, and so are its account and its key. */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 
 /** Of what waits. */
 export const MODELS = Array.from({ length: 10 }, (_, n) => `model-${n}.safetensors`)

@@ -1,5 +1,5 @@
 /** What the tests of the operator's console look at. */
-import { SAMPLERS } from '../../../src/core/generations/sampler.js'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { Database } from '../../../src/db/client.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { runStore } from '../../../src/db/generations/run.js'

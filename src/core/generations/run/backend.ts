@@ -1,6 +1,5 @@
 /** The port to a GPU inference server. Adapters live in inference/, one file per kind of server. */
-import type { GenerationParameters } from '../generation.js'
-import type { Sampler } from '../sampler.js'
+import type { GenerationParameters, Sampler } from '../generation.js'
 
 /** A server that takes longer to say what it serves counts as down. */
 export const CAPABILITIES_WITHIN_MS = 4000

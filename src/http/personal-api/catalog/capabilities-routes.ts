@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { CREATE_IMAGE_MODELS, type ModelStore } from '../../../core/catalog/model-version.js'
-import { MAX_SEED, SIZE_STEP } from '../../../core/generations/generation.js'
-import { SAMPLERS } from '../../../core/generations/sampler.js'
+import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../../core/generations/generation.js'
 import * as createImage from '../../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_SAMPLERS } from '../../create-image-api/presets.js'
 import { personalRefusals } from '../../shared/error-bodies.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { GenerationRequest } from '../../../core/generations/generation.js'
-import { SAMPLERS } from '../../../core/generations/sampler.js'
+import { SAMPLERS } from '../../../core/generations/generation.js'
 import type { Submitted } from '../../../core/generations/submit/ports.js'
 import type { DryRun } from '../../../core/generations/submit/submit.js'
 import { personalRefusals } from '../../shared/error-bodies.js'

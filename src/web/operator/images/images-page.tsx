@@ -1,8 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { type ImageRemovals, removeImage } from '../../../core/images/takedown.js'
-import { REMOVED_IMAGE, type RemovedImageEntry } from '../../../core/operator/removed-images.js'
+import {
+  type ImageRemovals,
+  REMOVED_IMAGE,
+  type RemovedImageEntry,
+  removeImage,
+} from '../../../core/images/takedown.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { Notices, Pager } from '../../parts/page-parts.js'

@@ -4,8 +4,14 @@ import { newToken, type SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
 import { cancelGeneration, clearLeftovers } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
-import { type AdministeredAccount, endOfDay, inOneYear, LARGE_GRANT } from '../../../core/operator/administration.js'
-import { cancelAll, endAccount } from '../../../core/operator/end-account.js'
+import {
+  type AdministeredAccount,
+  cancelAll,
+  endAccount,
+  endOfDay,
+  inOneYear,
+  LARGE_GRANT,
+} from '../../../core/operator/administration.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { address, counted, number } from '../../parts/text.js'

@@ -1,4 +1,4 @@
-import { type DaySpending, PROMPT_BEGINNING, type SpendingEntry } from '../../../core/accounts/spending.js'
+import { type DaySpending, PROMPT_BEGINNING, type SpendingEntry } from '../../../core/accounts/ledger.js'
 import { Cell, Pager } from '../../parts/page-parts.js'
 import { counted, Moment, number } from '../../parts/text.js'
 

@@ -7,7 +7,7 @@ import {
   type OwnKey,
   renameOwnKey,
   revokeOwnKey,
-} from '../../../core/accounts/own-keys.js'
+} from '../../../core/accounts/api-key.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { SecretField } from '../../parts/account-fields.js'

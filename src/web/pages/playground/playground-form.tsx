@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { MAX_SEED, priceOf } from '../../../core/generations/generation.js'
-import { SAMPLERS } from '../../../core/generations/sampler.js'
+import { MAX_SEED, priceOf, SAMPLERS } from '../../../core/generations/generation.js'
 import { DEFAULTS, PERSONAL_LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH } from '../../../http/shared/generation-fields.js'
 import { bodyOf, type Form, type Shape, shapesFor, shapeValue } from './form.js'
