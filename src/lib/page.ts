@@ -25,3 +25,12 @@ export function pageOf<Row, Item>(
   const last = shown.at(-1)
   return { items: shown.map(toItem), next: last && rows.length > limit ? placeOf(last) : undefined }
 }
+
+/** The same of rows that are in the order of their IDs. */
+export const pageById = <Row extends { readonly id: number }>(rows: readonly Row[], limit: number): Page<Row> =>
+  pageOf(
+    rows,
+    limit,
+    (row) => row,
+    ({ id }) => [id],
+  )

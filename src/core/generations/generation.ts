@@ -3,7 +3,7 @@ import type { ModelVersion } from '../catalog/model-version.js'
 
 export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
 
-/** Which interface a generation came through. Create Image goes first, within a bound: see queue-position.ts. */
+/** Which interface a generation came through. Create Image goes first, within a bound: see queue-order.ts. */
 export type Lane = 'personal' | 'create_image'
 
 /** What an image is to look like, as a GPU server must know it. */

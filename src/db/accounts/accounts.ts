@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { AccountStore, Caller, Role, Subscription } from '../../core/accounts/account.js'
 import { batched, joined } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { catalogRevision, creditLedger, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
+import { readingOf } from '../schema/name-reading.js'
 import { signInLinks } from '../schema/website.js'
 import { violatedConstraint } from '../sql-state.js'
 import {
@@ -190,3 +192,12 @@ export const operatorSubscriptionStore = ({ orm, pool }: Database) => ({
     await orm.delete(s).where(eq(s.userId, userId))
   },
 })
+
+/** Whether nobody has a name that reads like this one; until the transaction ends nobody else gets one that does. */
+export async function reserveName(tx: Pick<NodePgDatabase, 'select' | 'execute'>, username: string): Promise<boolean> {
+  const reading = readingOf(sql`${username}::text`)
+  // No unique index: operators may give such names. In a statement of its own: the next one sees what was made meanwhile.
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${reading}, 0))`)
+  const isAlike = and(eq(readingOf(u.username), reading), isNull(u.deletedAt))
+  return (await tx.select(columns(u, 'id')).from(u).where(isAlike).limit(1)).length === 0
+}

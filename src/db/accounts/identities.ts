@@ -1,11 +1,11 @@
 import { and, eq, isNull, notExists, sql } from 'drizzle-orm'
 import type { Identity, IdentityStore } from '../../core/accounts/identity.js'
 import { type Database, withTransaction } from '../client.js'
-import { reserveName } from '../new-name.js'
 import { users as u } from '../schema/generations.js'
 import { identities as i } from '../schema/website.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns } from '../statement.js'
+import { reserveName } from './accounts.js'
 
 type Orm = Pick<Database['orm'], 'select' | 'insert' | 'execute'>
 

@@ -3,12 +3,11 @@ import { and, desc, eq, gt, isNotNull, isNull, lt, ne, or, sql } from 'drizzle-o
 import type { Role } from '../../core/accounts/account.js'
 import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../../core/accounts/session.js'
 import { type Database, withTransaction } from '../client.js'
-import { reserveName } from '../new-name.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
 import { signInLinks as l, unsentMails as m, sessions as t } from '../schema/website.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
-import { CALLER_COLUMNS, toCaller } from './accounts.js'
+import { CALLER_COLUMNS, reserveName, toCaller } from './accounts.js'
 
 /** Nobody knows a key with this hash: that of random bytes. */
 const UNKNOWN_KEY = () => ({ keyHash: randomBytes(32) })

@@ -1,17 +1,18 @@
 /** Whether the database can be used, and what to tell a person if not. */
+
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { isOutage } from '../../core/outage.js'
+import { lastMigration } from '../../core/release.js'
 import { tlsRefusal } from '../../lib/tls.js'
 import type { Database } from '../client.js'
 import { generations } from '../schema/generations.js'
 import { backends, leases } from '../schema/process.js'
 import { sqlState } from '../sql-state.js'
 import { type Queryable, queryOnce } from '../statement.js'
-import { isMigrated } from './schema-version.js'
 
 const NOT_MIGRATED = 'The database is not up to date: run "easel migrate" first.'
 
@@ -181,4 +182,13 @@ async function requirePreparedStatements({ pool }: Database): Promise<void> {
   } finally {
     for (const client of clients) client.release()
   }
+}
+
+/** What was applied, in the form of Drizzle's own migrator, which itself would run all files in one transaction. */
+export const JOURNAL = sql.raw('drizzle.__drizzle_migrations')
+
+/** Whether the database has every migration that this program knows. It may have newer ones: they only add. */
+export async function isMigrated(on: Queryable): Promise<boolean> {
+  const { when } = lastMigration()
+  return (await queryOnce(on, sql`SELECT FROM ${JOURNAL} WHERE created_at >= ${when} LIMIT 1`)).length > 0
 }

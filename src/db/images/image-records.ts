@@ -1,17 +1,20 @@
 /** The rows of images. Their files are in the image store. */
-import { and, asc, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, arrayContains, asc, eq, gt, isNull, notExists, type SQL, sql } from 'drizzle-orm'
 import type { MovingImage } from '../../core/images/move-images.js'
-import type { PublishedImages } from '../../core/images/ports.js'
+import type { PublishedImages, UploadRights } from '../../core/images/ports.js'
+import type { ImageInventory } from '../../core/images/reconcile-images.js'
 import type { ImageRemovals, RemovedImage, Takedowns } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
 import { generations as g, images as i, takedowns } from '../schema/generations.js'
-import { columns, param, setList, statement } from '../statement.js'
+import { columns, param, queryOnce, setList, statement } from '../statement.js'
+
+const IS_REMOVED = sql<boolean>`${i.removedAt} IS NOT NULL`
 
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
       ...columns(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail'),
-      removed: sql<boolean>`${i.removedAt} IS NOT NULL`,
+      removed: IS_REMOVED,
       modelName: g.modelName,
     })
     .from(i)
@@ -22,26 +25,26 @@ export const publishedImages = ({ orm }: Database): PublishedImages => {
 }
 
 /** Listed at a time. */
-const IMAGES_PER_PAGE = 500
+const IMAGES_PER_PAGE = 1000
+
+/** Pages in the order of slugs, until there are no more rows. @param read what comes after a slug */
+async function* pagesOf<Row extends { readonly slug: string }>(read: (after: string) => Promise<Row[]>) {
+  for (let page = await read(''); page.length > 0; page = await read((page.at(-1) as Row).slug)) yield page
+}
 
 /** All images that were not removed. */
 export const imageList = ({ orm }: Database) => ({
   count: () => orm.$count(i, isNull(i.removedAt)),
 
-  async *pages(): AsyncGenerator<MovingImage[]> {
-    for (let after = ''; ; ) {
-      const page = await orm
+  pages: (): AsyncGenerator<MovingImage[]> =>
+    pagesOf((after) =>
+      orm
         .select(columns(i, 'slug', 'sha256', 'hasThumbnail'))
         .from(i)
         .where(and(gt(i.slug, after), isNull(i.removedAt)))
         .orderBy(asc(i.slug))
-        .limit(IMAGES_PER_PAGE)
-      const last = page.at(-1)
-      if (!last) return
-      yield page
-      after = last.slug
-    }
-  },
+        .limit(IMAGES_PER_PAGE),
+    ),
 })
 
 const REMOVE = statement<RemovedImage>('remove_image')`
@@ -138,3 +141,42 @@ export const operatorImageStore = ({ pool }: Database) => {
     },
   }
 }
+
+export const imageInventory = ({ orm, pool }: Database): ImageInventory => ({
+  pages: () =>
+    pagesOf((after) =>
+      orm
+        .select({ slug: i.slug, removed: IS_REMOVED })
+        .from(i)
+        .where(gt(i.slug, after))
+        .orderBy(asc(i.slug))
+        .limit(IMAGES_PER_PAGE),
+    ),
+
+  async unknownAmong(slugs) {
+    // In one statement: a generation that ends meanwhile still has its slugs, or already its images.
+    const unknown = await queryOnce<{ slug: string }>(
+      pool,
+      sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
+           WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)
+          EXCEPT SELECT unnest(${g.slugs}) FROM ${g} WHERE ${g.finishedAt} IS NULL`,
+    )
+    return unknown.map(({ slug }) => slug)
+  },
+
+  async takeDownAgain(slug) {
+    await orm.insert(takedowns).values({ slug }).onConflictDoNothing()
+  },
+})
+
+export const uploadRights = ({ orm }: Database): UploadRights => ({
+  async mayStore({ id, attempt }, slug) {
+    const running = and(eq(g.id, id), eq(g.attempt, attempt), eq(g.status, 'processing'))
+    const published = orm.select({ slug: i.slug }).from(i).where(eq(i.slug, slug))
+    const found = await orm
+      .select({ id: g.id })
+      .from(g)
+      .where(and(running, arrayContains(g.slugs, [slug]), notExists(published)))
+    return found.length > 0
+  },
+})

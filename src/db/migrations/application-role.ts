@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import pg from 'pg'
-import { JOURNAL } from '../checks/schema-version.js'
+import { JOURNAL } from '../checks/database-checks.js'
 import { sqlState } from '../sql-state.js'
 import { queryOnce } from '../statement.js'
 

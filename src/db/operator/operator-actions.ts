@@ -1,8 +1,11 @@
 import { desc, lt, type SQLWrapper, sql } from 'drizzle-orm'
+import type pg from 'pg'
 import type { OperatorAct, OperatorActions } from '../../core/operator/operator-actions.js'
-import { pageOf } from '../../lib/page.js'
-import type { Database } from '../client.js'
+import { pageById } from '../../lib/page.js'
+import { type Database, ormOn, withTransaction } from '../client.js'
+import type { ConnectionPool } from '../connection-pool.js'
 import { operatorActions as a } from '../schema/website.js'
+import { sqlState } from '../sql-state.js'
 import { columns, insertInto, type Queryable, statement, typedParams } from '../statement.js'
 
 const ACT = typedParams(a, 'actor', 'action', 'target', 'reason')
@@ -25,11 +28,62 @@ export const operatorActionStore = ({ orm, pool }: Database): OperatorActions =>
       .where(before === undefined ? undefined : lt(a.id, before))
       .orderBy(desc(a.id))
       .limit(limit + 1)
-    return pageOf(
-      rows,
-      limit,
-      (row) => row,
-      ({ id }) => [id],
-    )
+    return pageById(rows, limit)
   },
 })
+
+/**
+ * Does something and records it in one transaction: neither is done without the other. Nothing remote belongs inside.
+ * @param work gets a Database whose statements all belong to the transaction; when it throws, nothing was done
+ * @param actOf what to record of its result; undefined: there was nothing to do
+ */
+export const recorded = <T>(
+  db: Database,
+  work: (db: Database) => Promise<T>,
+  actOf: (done: T) => OperatorAct | undefined,
+): Promise<T> =>
+  withTransaction(db, async (_tx, client) => {
+    const done = await work(databaseOf(client, db.noteFailure))
+    const act = actOf(done)
+    if (act) await recordAct(client, act)
+    return done
+  })
+
+/** How a transaction begins and ends within the one that is open. */
+const NESTED: Readonly<Record<string, string>> = {
+  BEGIN: 'SAVEPOINT nested',
+  COMMIT: 'RELEASE SAVEPOINT nested',
+  ROLLBACK: 'ROLLBACK TO SAVEPOINT nested',
+}
+
+/** The client of an open transaction as a Database. As on a pool, what Postgres refuses leaves the rest as it is. */
+function databaseOf(client: pg.PoolClient, noteFailure: Database['noteFailure']): Database {
+  let free: Promise<unknown> = Promise.resolve()
+  /** One at a time: a savepoint holds for all that follows it. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = free.then(work)
+    free = turn.catch(() => undefined)
+    return turn
+  }
+  const query = (...asked: Parameters<pg.PoolClient['query']>) =>
+    inTurn(async () => {
+      await client.query('SAVEPOINT statement')
+      try {
+        const answer = await client.query(...asked)
+        await client.query('RELEASE SAVEPOINT statement')
+        return answer
+      } catch (error) {
+        if (sqlState(error) !== undefined) await client.query('ROLLBACK TO SAVEPOINT statement')
+        throw error
+      }
+    })
+  const nested = (asked: unknown, ...values: unknown[]) =>
+    client.query((NESTED[asked as string] ?? asked) as string, ...(values as []))
+  const connect = () =>
+    new Promise((resolve) => {
+      const lend = () => new Promise<void>((release) => resolve({ query: nested, release }))
+      void inTurn(lend)
+    })
+  const pool = { query, connect } as unknown as ConnectionPool
+  return { orm: ormOn(pool), pool, noteFailure }
+}

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { RefusedPromptLog, RepeatedRefusals } from '../../core/operator/refused-prompts.js'
-import { pageOf } from '../../lib/page.js'
+import { pageById } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { users as u } from '../schema/generations.js'
 import { refusedPrompts as r } from '../schema/website.js'
@@ -49,12 +49,7 @@ export const refusedPromptLog = ({ orm, pool }: Database): RefusedPromptLog => (
       )
       .orderBy(desc(r.id))
       .limit(limit + 1)
-    return pageOf(
-      rows,
-      limit,
-      (row) => row,
-      ({ id }) => [id],
-    )
+    return pageById(rows, limit)
   },
 
   categories: async () => (await CATEGORIES.rows(pool)).map(({ category }) => category),

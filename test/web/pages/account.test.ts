@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isPassword } from '../../../src/core/accounts/password.js'
+import { spendingStore } from '../../../src/db/accounts/ledger.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
-import { spendingStore } from '../../../src/db/accounts/spending.js'
 import { browserName } from '../../../src/web/parts/text.js'
 import { call } from '../../support/client.js'
 import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'

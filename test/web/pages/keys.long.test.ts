@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ownKeyStore } from '../../../src/db/accounts/own-keys.js'
+import { ownKeyStore } from '../../../src/db/accounts/api-keys.js'
 import { describeInBrowser, useBrowser } from '../../support/browser.js'
 import { call } from '../../support/client.js'
 import { givenSession } from '../../support/given-sign-in.js'

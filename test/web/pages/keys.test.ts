@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ownKeyStore } from '../../../src/db/accounts/own-keys.js'
+import { ownKeyStore } from '../../../src/db/accounts/api-keys.js'
 import { call } from '../../support/client.js'
 import { givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenKey, givenUser } from '../../support/givens.js'
