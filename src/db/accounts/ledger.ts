@@ -6,7 +6,7 @@ import { generations as g, images as i, apiKeys as k, creditLedger as l, users a
 import { violatedConstraint } from '../sql-state.js'
 import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 
-export const LEDGER_ENTRY = columns(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
+const LEDGER_ENTRY = columns(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
 
 const entriesOf = <Row extends { readonly id: number }>(rows: readonly Row[], limit: number) =>
   pageOf(

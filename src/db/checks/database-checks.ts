@@ -188,7 +188,7 @@ async function requirePreparedStatements({ pool }: Database): Promise<void> {
 export const JOURNAL = sql.raw('drizzle.__drizzle_migrations')
 
 /** Whether the database has every migration that this program knows. It may have newer ones: they only add. */
-export async function isMigrated(on: Queryable): Promise<boolean> {
+async function isMigrated(on: Queryable): Promise<boolean> {
   const { when } = lastMigration()
   return (await queryOnce(on, sql`SELECT FROM ${JOURNAL} WHERE created_at >= ${when} LIMIT 1`)).length > 0
 }

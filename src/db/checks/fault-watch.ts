@@ -2,7 +2,7 @@
 import { databaseError, sqlState } from '../sql-state.js'
 import { databaseRefusal } from './database-checks.js'
 
-export interface FaultWatchPorts {
+interface FaultWatchPorts {
   /** What is wrong with Postgres now, as one sentence; undefined: nothing. */
   readonly problem: () => Promise<string | undefined>
   readonly onFault: (error: Error) => void

@@ -16,7 +16,7 @@ export const recordingOf = (done: SQLWrapper) => sql`${insertInto(a, ACT)} FROM 
 const RECORD = statement('record_operator_action')`${insertInto(a, ACT)}`
 
 /** Records an act within a transaction. */
-export const recordAct = (on: Queryable, act: OperatorAct): Promise<void> => RECORD.run(on, act)
+const recordAct = (on: Queryable, act: OperatorAct): Promise<void> => RECORD.run(on, act)
 
 export const operatorActionStore = ({ orm, pool }: Database): OperatorActions => ({
   record: (act) => recordAct(pool, act),

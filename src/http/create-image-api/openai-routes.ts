@@ -4,8 +4,8 @@ import { handleErrors, toAppError } from '../shared/error-responses.js'
 import type { App } from '../shared/fastify-app.js'
 import { idempotencyOf } from '../shared/idempotency-key.js'
 import type { CreateImageApiPorts } from '../shared/ports.js'
-import { DEFAULTS } from './generate-schemas.js'
-import type { CreateImages } from './image-creation.js'
+import type { CreateImages } from './generate-routes.js'
+import { DEFAULTS, requireUsableModel } from './generate-schemas.js'
 import {
   createOpenAiImagesSchema,
   getOpenAiModelSchema,
@@ -13,7 +13,6 @@ import {
   openAiModelView,
   underIdempotencyKey,
 } from './openai-schemas.js'
-import { requireUsableModel } from './presets.js'
 
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */
 export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {

@@ -2,8 +2,7 @@ import { type AuthenticationOptions, registerAuthentication } from '../shared/au
 import { handleErrors } from '../shared/error-responses.js'
 import type { App } from '../shared/fastify-app.js'
 import { type RateLimit, registerRateLimit } from '../shared/rate-limit.js'
-import { generateRoutes } from './generate-routes.js'
-import { imageCreation, type WaitingOptions } from './image-creation.js'
+import { generateRoutes, imageCreation, type WaitingOptions } from './generate-routes.js'
 import { openAiRoutes } from './openai-routes.js'
 
 export interface CreateImageApiOptions extends WaitingOptions {

@@ -1,8 +1,7 @@
 import { generationFailed } from '../../core/errors.js'
 import type { WebhookSubject } from '../../core/webhooks/ports.js'
 import type { ClaimedDelivery } from '../../core/webhooks/webhook.js'
-import { type CreateImageBody, createdView } from '../create-image-api/generate-schemas.js'
-import { withPublicSampler } from '../create-image-api/presets.js'
+import { type CreateImageBody, createdView, withPublicSampler } from '../create-image-api/generate-schemas.js'
 import { polledView } from '../personal-api/generations/poll-schemas.js'
 import { createImageErrorBody } from '../shared/error-bodies.js'
 

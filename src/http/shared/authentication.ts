@@ -5,9 +5,9 @@ import type { AccountStore, Caller } from '../../core/accounts/account.js'
 import { hashApiKey, isWellFormedApiKey } from '../../core/accounts/api-key.js'
 import { invalidApiKey, missingApiKey, tooManyGuesses } from '../../core/errors.js'
 import { batched } from '../../lib/batch.js'
-import { clientGone } from './client-gone.js'
 import type { App } from './fastify-app.js'
 import { networkOf } from './networks.js'
+import { clientGone } from './responses.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -82,3 +82,12 @@ export const EXAMPLE = {
   slug: 'Zk3vQ9xT1bN7mR4wY8cL2s',
   imageUrl: 'https://cdn.easel.example/Zk3vQ9xT1bN7mR4wY8cL2s.png',
 } as const
+
+/** Aborts when the client has hung up; also once the answer is complete. */
+export function clientGone(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  // The client has already hung up, so "close" does not come again.
+  if (reply.raw.destroyed || request.raw.socket.destroyed) gone.abort()
+  return gone.signal
+}

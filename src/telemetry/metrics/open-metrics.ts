@@ -1,15 +1,11 @@
-/** Metrics by prom-client. Only entry.ts loads this folder, and only where METRICS_PORT is set. */
-import { collectDefaultMetrics, Registry } from 'prom-client'
+/** Metrics by prom-client. Only run-process.ts loads this folder, and only where METRICS_PORT is set. */
+import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client'
 import type { ServiceState } from '../../core/operator/overview.js'
+import type { DeliveryStore } from '../../core/webhooks/ports.js'
 import { snapshot } from '../../lib/snapshot.js'
-import { endMetrics } from './end-metrics.js'
-import { httpMetrics } from './http-metrics.js'
+import { endMetrics, repairMetrics, runMetrics } from './generation-metrics.js'
 import { type Meters, meters } from './meters.js'
-import { repairMetrics } from './repair-metrics.js'
-import { runMetrics } from './run-metrics.js'
-import { stateMetrics } from './state-metrics.js'
-import { submitMetrics } from './submit-metrics.js'
-import { webhookMetrics } from './webhook-metrics.js'
+import { httpMetrics, submitMetrics } from './submit-metrics.js'
 
 /** What the wiring wraps to be counted. No label has a user, a key, a prompt or a path. */
 export type Metrics = ReturnType<typeof openMetrics>
@@ -89,4 +85,61 @@ function measureLateness({ counter }: Meters): void {
     due = now + LOOK_EVERY_MS
   }
   setInterval(look, LOOK_EVERY_MS).unref()
+}
+
+/** Gauges of what Postgres knows of the whole service: every server shows the same. */
+function stateMetrics({ gauge }: Meters) {
+  const waiting = gauge('queue_waiting', 'Generations that wait, by model file.', ['model'])
+  const oldest = gauge('queue_oldest_wait_seconds', 'How long the oldest of them waits.', ['model'])
+  const running = gauge('generations_running', 'Generations that a worker has claimed.')
+  const backends = gauge('backend_up', 'Whether a backend answers and its worker lives, as workers have told.', [
+    'backend',
+  ])
+  const webhooks = gauge('webhooks_waiting', 'Webhooks that are to be delivered, now or after a pause.')
+  const oldestWebhook = gauge('webhooks_oldest_wait_seconds', 'How long the oldest of them waits.')
+  const violations = gauge('audit_violations', 'What the last audit found that must never be, by check.', ['invariant'])
+  const audited = gauge('audit_last_timestamp_seconds', 'When the last audit ended.')
+  const passed = gauge('reconciler_last_pass_timestamp_seconds', 'When a reconciler was last at work.')
+  const single = [running, webhooks, oldestWebhook, audited, passed]
+  const labelled: readonly Gauge<string>[] = [waiting, oldest, backends, violations]
+
+  /** Undefined: it could not be read, and an old value would be a lie. */
+  return (state: ServiceState | undefined): void => {
+    for (const each of labelled) each.reset()
+    // Reset, they would be 0.
+    for (const each of single) each.remove()
+    if (!state) return
+    for (const { model, count, oldestSeconds } of state.queue) {
+      waiting.set({ model }, count)
+      oldest.set({ model }, oldestSeconds)
+    }
+    running.set(state.running)
+    for (const { name, up } of state.backends) backends.set({ backend: name }, up ? 1 : 0)
+    webhooks.set(state.webhooks.count)
+    oldestWebhook.set(state.webhooks.oldestSeconds)
+    if (state.reconciledAt) passed.set(state.reconciledAt.getTime() / 1000)
+    if (!state.audit) return
+    audited.set(state.audit.finishedAt.getTime() / 1000)
+    for (const { name, violations: count } of state.audit.checks) violations.set({ invariant: name }, count)
+  }
+}
+
+const RESULTS = ['delivered', 'retried', 'given_up']
+
+/** The tries to deliver webhooks. */
+function webhookMetrics({ counter }: Meters) {
+  const tries = counter('webhook_tries_total', 'Tries to deliver a webhook, by result.', ['result'], RESULTS)
+
+  return (deliveries: DeliveryStore): DeliveryStore => ({
+    ...deliveries,
+    async delivered(...given) {
+      await deliveries.delivered(...given)
+      tries.inc({ result: 'delivered' })
+    },
+    async failed(delivery, outcome) {
+      const failed = await deliveries.failed(delivery, outcome)
+      tries.inc({ result: outcome.retryInSeconds === undefined ? 'given_up' : 'retried' })
+      return failed
+    },
+  })
 }

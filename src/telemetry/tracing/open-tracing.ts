@@ -1,5 +1,5 @@
 /**
- * Traces by OpenTelemetry. Only entry.ts loads this folder, and only where OTEL_EXPORTER_OTLP_ENDPOINT is set; the
+ * Traces by OpenTelemetry. Only run-process.ts loads this folder, and only where OTEL_EXPORTER_OTLP_ENDPOINT is set; the
  * SDK reads the other OTEL_ variables itself.
  */
 import { Agent } from 'node:http'
@@ -17,8 +17,7 @@ import { BullMQOtel } from 'bullmq-otel'
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { getProxyForUrl } from 'proxy-from-env'
 import type { Log } from '../../core/log.js'
-import { traceRequests } from './http-spans.js'
-import { tracedBackend, tracedRuns, tracedSender, tracedSubmits } from './port-spans.js'
+import { tracedBackend, tracedRuns, tracedSender, tracedSubmits, traceRequests } from './spans.js'
 
 /** What the wiring wraps in spans. No span has a prompt, a key, or the message of an error. */
 export type Tracing = ReturnType<typeof openTracing>

@@ -12,10 +12,9 @@ import {
 } from '../../../core/generations/follow/poll.js'
 import { waitForChange } from '../../../core/generations/follow/wait.js'
 import type { KeyRevoked } from '../../shared/authentication.js'
-import { clientGone } from '../../shared/client-gone.js'
 import type { App } from '../../shared/fastify-app.js'
 import type { PersonalApiPorts } from '../../shared/ports.js'
-import { isKnown, sendTagged, taggedBody } from '../../shared/responses.js'
+import { clientGone, isKnown, sendTagged, taggedBody } from '../../shared/responses.js'
 import { cancelGenerationSchema, polledView, pollGenerationSchema } from './poll-schemas.js'
 
 declare module 'fastify' {

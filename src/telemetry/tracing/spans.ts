@@ -1,5 +1,14 @@
-/** Ports whose calls are spans. Each wrapper takes a port and returns one. */
-import { SpanKind } from '@opentelemetry/api'
+import {
+  type Attributes,
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
+import type { FastifyRequest } from 'fastify'
 import type { Generation } from '../../core/generations/generation.js'
 import type { Delivery, GenerationQueue } from '../../core/generations/ports.js'
 import type { InferenceBackend } from '../../core/generations/run/backend.js'
@@ -9,8 +18,53 @@ import type { SubmitPorts, Verdict } from '../../core/generations/submit/ports.j
 import type { ImageStore } from '../../core/images/ports.js'
 import type { WebhookSender } from '../../core/webhooks/ports.js'
 import type { SendOutcome } from '../../core/webhooks/webhook.js'
-import { contextOf, inSpan, traceparentNow, tracer } from './span.js'
+import type { App } from '../../http/shared/fastify-app.js'
 
+const tracer = trace.getTracer('easel')
+
+/** The context that the `traceparent` of a generation names: that of its submit, in whatever process that was. */
+const contextOf = ({ traceparent }: { readonly traceparent?: string | null | undefined }): Context =>
+  traceparent ? propagation.extract(ROOT_CONTEXT, { traceparent }) : ROOT_CONTEXT
+
+/** Of what runs now; undefined outside of any span. */
+function traceparentNow(): string | undefined {
+  const carrier: { traceparent?: string } = {}
+  propagation.inject(context.active(), carrier)
+  return carrier.traceparent
+}
+
+interface SpanOptions {
+  readonly attributes: Attributes
+  readonly kind?: SpanKind
+  /** Unless it belongs to what runs now. */
+  readonly parent?: Context
+  /** Attributes of a result. */
+  readonly tell?: (result: never) => Attributes
+}
+
+/** Runs `work` in a span. An error is told by its kind alone: messages may repeat a prompt. */
+async function inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
+  const { attributes, kind = SpanKind.INTERNAL, parent = context.active(), tell } = options
+  const span = tracer.startSpan(name, { attributes, kind }, parent)
+  try {
+    const result = await context.with(trace.setSpan(parent, span), work)
+    if (tell) span.setAttributes(tell(result as never))
+    return result
+  } catch (error) {
+    span.setAttribute('error.type', kindOf(error)).setStatus({ code: SpanStatusCode.ERROR })
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
+/** Of our own errors the kind or code, of Node's and Postgres's the code. */
+function kindOf(error: unknown): string {
+  const { kind, code, name } = (error ?? {}) as Record<string, unknown>
+  return String(kind ?? code ?? name ?? 'unknown')
+}
+
+/** Ports whose calls are spans. Each wrapper takes a port and returns one. */
 const ofGeneration = ({ id, filename }: Pick<Generation, 'id' | 'filename'>) => ({
   'easel.generation_id': id,
   'easel.model': filename,
@@ -118,3 +172,36 @@ export const tracedSender = (sender: WebhookSender): WebhookSender => ({
     return inSpan('deliver webhook', options, () => sender.send(delivery, body, signal))
   },
 })
+
+/**
+ * A span for each request, within the caller's trace if it names one; call it before all other hooks and routes. The
+ * target is told as its route, since paths and queries are what people write.
+ */
+export function traceRequests(app: App): void {
+  const contexts = new WeakMap<FastifyRequest, Context>()
+  const resume = (request: FastifyRequest, next: () => void) =>
+    context.with(contexts.get(request) ?? context.active(), next)
+
+  app.addHook('onRequest', (request, reply, next) => {
+    const { method, id, routeOptions } = request
+    // Probes come every few seconds and tell nothing.
+    if (routeOptions.config.alwaysServed) return next()
+    const route = routeOptions.url ?? 'none'
+    // A stranger's baggage would travel on.
+    const caller = propagation.deleteBaggage(propagation.extract(ROOT_CONTEXT, request.headers))
+    const attributes = { 'http.request.method': method, 'http.route': route, 'easel.request_id': id }
+    const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, caller)
+    contexts.set(request, trace.setSpan(caller, span))
+    // Later than the log's line, and also if the client hangs up.
+    reply.raw.once('close', () => {
+      span.setAttribute('http.response.status_code', reply.statusCode)
+      if (request.generationId) span.setAttribute('easel.generation_id', request.generationId)
+      if (reply.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end()
+    })
+    resume(request, next)
+  })
+  // The events of the socket, with which a body and an end come, know nothing of the context.
+  app.addHook('preValidation', (request, _reply, next) => resume(request, next))
+  app.addHook('onResponse', (request, _reply, next) => resume(request, next))
+}

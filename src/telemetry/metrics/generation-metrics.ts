@@ -1,7 +1,42 @@
+import type { EndedGeneration } from '../../core/generations/cancel.js'
+import { LACKING } from '../../core/generations/failure-reason.js'
+import type { ReconcilePorts } from '../../core/generations/repair/ports.js'
 import type { InferenceBackend } from '../../core/generations/run/backend.js'
+import type { PutBackReason } from '../../core/generations/run/ports.js'
 import type { RunOutcome, RunPorts } from '../../core/generations/run/run.js'
-import { type EndMetrics, FAULTS } from './end-metrics.js'
 import type { Meters } from './meters.js'
+
+/** Of attempts that failed or were put back. */
+const FAULTS = Object.keys({
+  ...{ unavailable: true, busy: true, auth: true, unusable: true, lost: true, timeout: true, oom: true },
+  ...{ backend_fault: true, bad_output: true, invalid_request: true, unsupported: true, model_missing: true },
+  ...{ canceled: true, internal: true, store_failed: true, gpu_not_free: true, worker_leaving: true },
+  ...{ lease_in_doubt: true, worker_lost: true },
+} satisfies Record<PutBackReason, true>)
+
+const REASONS = [
+  'deadline',
+  'image_refused',
+  'image_unchecked',
+  ...Object.keys(LACKING).map((lacking) => `no_${lacking}`),
+  ...FAULTS,
+]
+
+export type EndMetrics = ReturnType<typeof endMetrics>
+
+/** How generations end, whoever ends them. */
+export function endMetrics({ counter }: Meters) {
+  const succeeded = counter('generations_succeeded_total', 'Generations that succeeded, by model file.', ['model'])
+  const failures = counter('generations_failed_total', 'Generations that failed, by reason.', ['reason'], REASONS)
+  const refunded = counter('credits_refunded_total', 'Credits given back.')
+  return {
+    succeeded: (model: string) => succeeded.inc({ model }),
+    failed: (reason: string, credits: number) => {
+      failures.inc({ reason })
+      refunded.inc(credits)
+    },
+  }
+}
 
 const SECONDS = [0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300]
 
@@ -90,5 +125,51 @@ export function runMetrics({ counter, histogram }: Meters, ends: EndMetrics) {
         },
       }
     },
+  }
+}
+
+const KINDS = ['requeued', 'enqueued', 'ended', 'redis_restored']
+
+/** What the reconciler repairs. */
+export function repairMetrics({ counter }: Meters, ends: EndMetrics) {
+  const heals = counter('reconciler_heals_total', 'What the reconciler has repaired, by kind.', ['kind'], KINDS)
+  const healed = (kind: string, times: number) => heals.inc({ kind }, times)
+
+  return <Ports extends Pick<ReconcilePorts, 'rows' | 'wipeMark'>>(ports: Ports): Ports => {
+    const { rows, wipeMark } = ports
+    const ended = async (reason: string, work: Promise<EndedGeneration[]>) => {
+      const all = await work
+      for (const { refunded } of all) ends.failed(reason, refunded)
+      healed('ended', all.length)
+      return all
+    }
+    return {
+      ...ports,
+      rows: {
+        ...rows,
+        async requeueLost() {
+          const requeued = await rows.requeueLost()
+          healed('requeued', requeued.length)
+          return requeued
+        },
+        failLost: () => ended('worker_lost', rows.failLost()),
+        failExpired: () => ended('deadline', rows.failExpired()),
+        failUnservable: (lacking) => ended(`no_${lacking}`, rows.failUnservable(lacking)),
+        async markEnqueued(deliveries) {
+          await rows.markEnqueued(deliveries)
+          healed('enqueued', deliveries.length)
+        },
+      },
+      wipeMark: {
+        ...wipeMark,
+        async finish() {
+          // It is set again once a minute, too.
+          const wasWiped = !(await wipeMark.present())
+          const finished = await wipeMark.finish()
+          if (finished && wasWiped) healed('redis_restored', 1)
+          return finished
+        },
+      },
+    }
   }
 }
