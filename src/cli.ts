@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-/** Entry point: the operator's command line. */
-import { confirmer } from './cli/confirm.js'
-import { passwordReader } from './cli/read-password.js'
 import { runCli } from './cli/run-cli.js'
+/** Entry point: the operator's command line. */
+import { confirmer, passwordReader } from './cli/terminal-input.js'
 import { COMMAND } from './process/command-name.js'
 
 // A reader that has seen enough (`| head`) is no error.

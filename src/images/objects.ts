@@ -33,7 +33,7 @@ export interface Objects {
   head(file: string): Promise<FoundObject | 'unknown' | undefined>
 }
 
-export interface PutTarget {
+interface PutTarget {
   readonly by?: Delivery | undefined
   readonly signal?: AbortSignal | undefined
 }

@@ -2,7 +2,6 @@ import { promisify } from 'node:util'
 import { crc32, type Inflate, inflate } from 'node:zlib'
 import { lengthOf, pngChunks } from '../core/images/image-bytes.js'
 import { chunk, chunkPieces } from './png-text.js'
-import { withConcatenated } from './reused-memory.js'
 
 interface Size {
   readonly width: number
@@ -29,7 +28,7 @@ const KINDS = new Map([
 const PLAIN_ORDER = /^H-*D+-*E$/
 
 /** What a plain PNG holds. */
-export interface PlainPixels {
+interface PlainPixels {
   readonly lines: Buffer
   /** The checksum of the lines. */
   readonly adler32: Buffer
@@ -126,4 +125,25 @@ function hasColours(lines: Buffer, size: Size): boolean {
     if (!filtered.subarray(PIXEL_BYTES).equals(filtered.subarray(0, -PIXEL_BYTES))) return true
   }
   return false
+}
+
+/**
+ * Where the pieces before these were put together: megabytes that are new for each image cost more to clear and collect
+ * than to fill. As large as the largest image so far needed; one only, so the others of a batch get new memory.
+ */
+let spare = Buffer.alloc(0)
+
+/** Lends `use` the pieces as one buffer, which is somebody else's once `use` has ended. */
+export async function withConcatenated<T>(pieces: readonly Buffer[], use: (whole: Buffer) => Promise<T>): Promise<T> {
+  const length = lengthOf(pieces)
+  const memory = spare.length < length ? Buffer.allocUnsafeSlow(length) : spare
+  // Who asks meanwhile gets other memory.
+  spare = Buffer.alloc(0)
+  try {
+    let at = 0
+    for (const piece of pieces) at += piece.copy(memory, at)
+    return await use(memory.subarray(0, length))
+  } finally {
+    if (memory.length > spare.length) spare = memory
+  }
 }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 
 export type Storage = FileStorage | S3Storage
 
-export interface FileStorage {
+interface FileStorage {
   readonly kind: 'file'
   /** Absolute. */
   readonly path: string

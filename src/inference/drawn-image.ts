@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import type { GenerationParameters } from '../core/generations/generation.js'
 import { decodable } from '../core/images/image-bytes.js'
 import type { Bad } from './backend-failure.js'
-import { kindOfBytes } from './unexpected-answer.js'
+import { kindOfBytes } from './server-reply.js'
 
 type Size = Pick<GenerationParameters, 'width' | 'height'>
 

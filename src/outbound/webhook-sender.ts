@@ -4,8 +4,13 @@ import type { Agent } from 'undici'
 import type { WebhookSender } from '../core/webhooks/ports.js'
 import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../core/webhooks/webhook.js'
 import { timeLimit } from '../lib/abort-signals.js'
-import { resolveHost as byName, type ResolveHost } from './host-lookup.js'
-import { type AddressPolicy, type TargetOptions, webhookTargets } from './webhook-targets.js'
+import {
+  type AddressPolicy,
+  resolveHost as byName,
+  type ResolveHost,
+  type TargetOptions,
+  webhookTargets,
+} from './webhook-targets.js'
 
 export interface SenderOptions extends TargetOptions {
   readonly resolveHost?: ResolveHost | undefined

@@ -46,7 +46,7 @@ export const urlWith = (one: string, other: string) =>
   })
 
 /** A URL whose parameters say what TLS should be. */
-export const withTls = (url: ReturnType<typeof urlWith>) =>
+const withTls = (url: ReturnType<typeof urlWith>) =>
   url.superRefine((text, context) => {
     const message = tlsProblem(text)
     if (message) context.addIssue({ code: 'custom', message })

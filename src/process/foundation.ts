@@ -29,8 +29,8 @@ import { reconcileStore } from '../db/generations/reconcile.js'
 import { takedownStore } from '../db/images/image-records.js'
 import { imageStore } from '../images/open-image-store.js'
 import { cdnPurge } from '../outbound/cdn-purge.js'
-import { generationQueue } from '../queue/generation-jobs.js'
 import type { QueueConnection } from '../queue/job-queue.js'
+import { generationQueue } from '../queue/queues.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
 import {
   createFailFastRedis,
@@ -46,8 +46,8 @@ import { noWipeMark, redisWipeMark } from '../redis/wipe-mark.js'
 import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Tracing } from '../telemetry/tracing/open-tracing.js'
 import type { Config } from './config.js'
+import type { ReadyCheck } from './health.js'
 import { outageLog, TOLD_AFTER_MS } from './logger.js'
-import type { ReadyCheck } from './readiness.js'
 
 /** What every process needs to know the state of things and to change it. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>

@@ -16,7 +16,7 @@ export interface Running {
 }
 
 /** What looks on; each is loaded only where it is asked for. */
-export interface Watchers {
+interface Watchers {
   readonly tracing: Tracing | undefined
   readonly metrics: Metrics | undefined
 }

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
-import { confirmer } from '../../src/cli/confirm.js'
+import { confirmer } from '../../src/cli/terminal-input.js'
 
 const answerTo = (typed: string, isTTY: boolean) => {
   const [input, output] = [new PassThrough(), new PassThrough()]

@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { passwordReader } from '../../src/cli/read-password.js'
+import { passwordReader } from '../../src/cli/terminal-input.js'
 import { isPassword } from '../../src/core/accounts/password.js'
 import { hashToken } from '../../src/core/accounts/session.js'
 import { credentialStore } from '../../src/db/accounts/sessions.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withConcatenated } from '../../src/images/reused-memory.js'
+import { withConcatenated } from '../../src/images/plain-png.js'
 
 const memoryOf = (length: number) => withConcatenated([Buffer.alloc(length)], async ({ buffer }) => buffer)
 

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { drawnImage } from '../../src/inference/drawn-image.js'
 import { saysOutOfMemory } from '../../src/inference/out-of-memory.js'
-import { jsonReply, publicWords, replyFailure } from '../../src/inference/server-reply.js'
-import { describeAnswer } from '../../src/inference/unexpected-answer.js'
+import { describeAnswer, jsonReply, publicWords, replyFailure } from '../../src/inference/server-reply.js'
 
 const long = (part: string) => part.repeat(4_000_000 / part.length)
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { describeAnswer, kindOfBytes } from '../../src/inference/unexpected-answer.js'
+import { describeAnswer, kindOfBytes } from '../../src/inference/server-reply.js'
 import { givenBackend as givenA1111 } from './a1111/given.js'
 import { expectDiscreet, failureOf } from './given.js'
 import { givenBackend as givenOpenAi } from './openai/given.js'

@@ -1,6 +1,6 @@
 import { NOTFOUND, SERVFAIL, TIMEOUT } from 'node:dns/promises'
 import { describe, expect, it } from 'vitest'
-import { hostLookup } from '../../src/outbound/host-lookup.js'
+import { hostLookup } from '../../src/outbound/webhook-targets.js'
 
 const HOSTS = `127.0.0.1\tlocalhost # not.this
 ::1 localhost ip6-localhost

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { generationQueue } from '../../src/queue/generation-jobs.js'
+import { generationQueue } from '../../src/queue/queues.js'
 import { createProducerRedis } from '../../src/redis/client.js'
 import { startOwnRedis } from '../redis/own-redis.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'

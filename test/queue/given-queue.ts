@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { createPostgresBackend, type Job, type Queue, Worker, withBackend } from 'bullmq'
 import { onTestFinished } from 'vitest'
+import type { QueueConnection } from '../../src/queue/job-queue.js'
+import type { JobWorkerOptions } from '../../src/queue/job-worker.js'
 import {
   GENERATION_QUEUE,
   generationQueue,
   openGenerationQueue,
   startGenerationWorker,
-} from '../../src/queue/generation-jobs.js'
-import type { QueueConnection } from '../../src/queue/job-queue.js'
-import type { JobWorkerOptions } from '../../src/queue/job-worker.js'
+} from '../../src/queue/queues.js'
 import { createPatientRedis, createProducerRedis } from '../../src/redis/client.js'
 import { until } from '../support/until.js'
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { generationQueue, startGenerationWorker } from '../../src/queue/generation-jobs.js'
 import type { JobWorkerOptions } from '../../src/queue/job-worker.js'
+import { generationQueue, startGenerationWorker } from '../../src/queue/queues.js'
 import { createFailFastRedis, createPatientRedis, createProducerRedis, whenReady } from '../../src/redis/client.js'
 import { startProxy, type TcpProxy } from '../programs/chaos/proxy.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'

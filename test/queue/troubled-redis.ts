@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SEED_MODELS } from '../../src/core/catalog/seed.js'
-import { openGenerationQueue } from '../../src/queue/generation-jobs.js'
+import { openGenerationQueue } from '../../src/queue/queues.js'
 import { createPatientRedis } from '../../src/redis/client.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'

@@ -145,7 +145,7 @@ describe('the routes of the server', () => {
       ),
     )
     // The app of openapi.ts never listens.
-    expect(serving.sort()).toEqual(['http/server/app.ts', 'http/server/openapi.ts', 'process/health-port.ts'])
+    expect(serving.sort()).toEqual(['http/server/app.ts', 'http/server/openapi.ts', 'process/health.ts'])
   })
 })
 

@@ -32,7 +32,7 @@ export interface MovePorts {
  */
 type Outcome = 'copied' | 'present' | 'removed' | 'missing' | 'different' | 'failed'
 
-export interface Moved {
+interface Moved {
   readonly counts: Readonly<Record<Outcome, number>>
   /** Slugs of images that are missing or different or failed, the first ones. */
   readonly examples: readonly string[]

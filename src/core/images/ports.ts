@@ -9,7 +9,7 @@ export const IMAGE_FILE = /^([0-9A-Za-z]{22})\.(?:png|webp)$/
 export const PROBE_FILE = /^\.probe\.[0-9a-f]{16}\.(?:png|webp)$/
 
 /** One attempt of a generation. */
-export interface Attempt {
+interface Attempt {
   readonly id: string
   readonly attempt: number
 }

@@ -32,7 +32,7 @@ interface Found {
  * `stillThere`: removed, but its file is back. `fileGone`: published, but its file is not there. `unknown`: a file of no
  * image.
  */
-export type ImageDifferences = Readonly<Record<'stillThere' | 'fileGone' | 'unknown', Found>>
+type ImageDifferences = Readonly<Record<'stillThere' | 'fileGone' | 'unknown', Found>>
 
 /** There are images and no file at all: a wrong directory looks like that, too. */
 export class EmptyImageStore extends Error {}

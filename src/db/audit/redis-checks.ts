@@ -51,7 +51,7 @@ interface Job {
   readonly place: 'waiting' | 'taken' | 'kept'
 }
 
-/** As queue/generation-jobs.ts names jobs: `<generation>-<attempt>`. */
+/** As queue/queues.ts names jobs: `<generation>-<attempt>`. */
 const generationOf = (job: string): string => job.replace(/-\d+$/, '')
 
 /** If its wake-up was lost a free worker takes a job within ten seconds, and one of a dead worker within twenty: see queue/job-worker.ts. */
@@ -102,7 +102,7 @@ const SETS = ['delayed', 'prioritized', 'waiting-children', 'completed', 'failed
 /** The key of a job's own record; other keys of a job or of the queue have other names. */
 const RECORD = /^gen_[^:]+-\d+$/
 
-/** BullMQ's keys of our queue, as wiring.ts prefixes and queue/generation-jobs.ts names them. */
+/** BullMQ's keys of our queue, as foundation.ts prefixes and queue/queues.ts names them. */
 const keyOf = ({ namespace }: AuditRedis, name: string) => `{${namespace}}:generations:${name}`
 
 /** Every job there is, in pages. */
@@ -138,7 +138,7 @@ async function* inPages(read: (from: number, to: number) => Promise<string[]>): 
   }
 }
 
-/** The same in one-machine mode: BullMQ's own schema, with its queue's name from queue/generation-jobs.ts. */
+/** The same in one-machine mode: BullMQ's own schema, with its queue's name from queue/queues.ts. */
 async function* postgresJobs(db: AuditDatabase): AsyncGenerator<Job[]> {
   for (let after = ''; ; ) {
     const page = await db.rows<Job>(sql`

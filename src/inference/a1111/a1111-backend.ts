@@ -8,8 +8,7 @@ import { cutOff, drawingCall } from '../drawing-call.js'
 import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
-import { type A1111Server, PROGRESS_PATH } from './discovery.js'
-import { modelRefresh } from './model-refresh.js'
+import { type A1111Server, modelRefresh, PROGRESS_PATH } from './discovery.js'
 import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
 const TIMES = {

@@ -7,10 +7,9 @@ import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
 import { askPatiently, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
-import { createProgress } from './prompt-progress.js'
 import { createDownloads, endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
-import { createServerEvents, type ServerEvent } from './server-events.js'
+import { createProgress, createServerEvents, type ServerEvent } from './server-events.js'
 
 const TIMES = {
   /** Between two polls of whether a prompt has ended. */

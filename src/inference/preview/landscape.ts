@@ -1,7 +1,19 @@
-import { dice, mix, noiseLine } from './dice.js'
 import drawings from './drawings.json' with { type: 'json' }
 import type { Scene } from './scene.js'
-import { box, channelsOf, dots, faded, mixed, type Point, placed, polygon, repeat } from './svg.js'
+import {
+  box,
+  channelsOf,
+  dice,
+  dots,
+  faded,
+  mix,
+  mixed,
+  noiseLine,
+  type Point,
+  placed,
+  polygon,
+  repeat,
+} from './svg.js'
 
 /** What is soft: the colours of the sky, the light around the sun, the clouds. It is rendered small, then enlarged. */
 export function softSky(scene: Scene): string {

@@ -2,11 +2,10 @@ import sharp from 'sharp'
 import { MAX_SEED, parametersOf, SAMPLERS } from '../../core/generations/generation.js'
 import { BackendError, type InferenceBackend, type InferredImage } from '../../core/generations/run/backend.js'
 import { failure } from '../backend-failure.js'
-import { dice } from './dice.js'
 import drawings from './drawings.json' with { type: 'json' }
 import { landscape, portrait, softSky, stylesOf } from './landscape.js'
 import { type Sketch, sceneOf } from './scene.js'
-import { placed } from './svg.js'
+import { dice, placed } from './svg.js'
 
 /**
  * A stand-in for machines without a GPU: landscapes and the like, drawn on the CPU in a moment and marked PREVIEW.

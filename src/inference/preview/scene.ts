@@ -1,6 +1,5 @@
 import type { InferenceRequest } from '../../core/generations/run/backend.js'
-import { dice } from './dice.js'
-import { mixed } from './svg.js'
+import { dice, mixed } from './svg.js'
 import vocabulary from './vocabulary.json' with { type: 'json' }
 
 type ScenePlace = keyof typeof vocabulary.place

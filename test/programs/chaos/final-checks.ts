@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { IMAGE_FILE } from '../../../src/core/images/ports.js'
 import type { Config } from '../../../src/process/config.js'
 import { auditService } from '../../../src/process/foundation.js'
-import { openGenerationQueue } from '../../../src/queue/generation-jobs.js'
+import { openGenerationQueue } from '../../../src/queue/queues.js'
 import type { FinalGeneration, Violation } from './history.js'
 
 const INVARIANTS: Readonly<Record<string, string>> = {

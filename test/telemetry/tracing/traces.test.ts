@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { BackendError } from '../../../src/core/generations/run/backend.js'
-import { generationQueue, startGenerationWorker } from '../../../src/queue/generation-jobs.js'
+import { generationQueue, startGenerationWorker } from '../../../src/queue/queues.js'
 import { openTracing } from '../../../src/telemetry/tracing/open-tracing.js'
 import { aRequest } from '../../inference/given.js'
 import { buildBareApp } from '../../support/bare-app.js'

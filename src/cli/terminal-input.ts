@@ -1,7 +1,29 @@
 import { createInterface } from 'node:readline'
+import * as answering from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
+import type { Confirm } from './arguments.js'
 import { OperatorError } from './operator-error.js'
+
+/** Asks a person, whose end of input or Ctrl-C means no. What is piped in answers nothing: it may be a list of commands. */
+export function confirmer(
+  input: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY'>>,
+  output: NodeJS.WritableStream,
+): Confirm {
+  return async (question) => {
+    if (!input.isTTY) return false
+    const lines = answering.createInterface({ input, output })
+    const ended = new AbortController()
+    lines.once('close', () => ended.abort())
+    try {
+      return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, ended)).trim())
+    } catch {
+      return false
+    } finally {
+      lines.close()
+    }
+  }
+}
 
 /** Reads a password: from a person, who is asked twice and sees nothing of it, else the first line of what is piped in. */
 export function passwordReader(input: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY'>>, prompts: Writable) {

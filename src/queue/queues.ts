@@ -1,5 +1,6 @@
 import type { Queue, Telemetry } from 'bullmq'
 import type { Delivery, GenerationQueue } from '../core/generations/ports.js'
+import type { WebhookJobs } from '../core/webhooks/ports.js'
 import { joined } from '../lib/batch.js'
 import { jobQueue, openQueue, type QueueConnection } from './job-queue.js'
 import { type JobWorkerOptions, startJobWorker } from './job-worker.js'
@@ -35,3 +36,22 @@ export const startGenerationWorker = (options: JobWorkerOptions) => startJobWork
 
 /** BullMQ's own queue, for inspection. */
 export const openGenerationQueue = (connection: QueueConnection): Queue => openQueue(GENERATION_QUEUE, connection)
+
+const WEBHOOK_QUEUE = 'webhooks'
+
+/** The producer: one job per try, delivered when the try is due. */
+export function webhookJobs(
+  connection: QueueConnection,
+  onError: (error: Error) => void,
+): WebhookJobs & { close(): Promise<void> } {
+  const jobs = jobQueue(WEBHOOK_QUEUE, connection, onError)
+  return {
+    // With a prefix, because BullMQ takes integers for ids of its own.
+    enqueue: ({ seq, attempts }, delayMs) => jobs.enqueue([{ id: `delivery-${seq}-${attempts}`, delayMs }]),
+    close: () => jobs.close(),
+  }
+}
+
+/** The consumer: a job says that a delivery may be due. */
+export const startWebhookWorker = (options: Omit<JobWorkerOptions, 'concurrency'>) =>
+  startJobWorker(WEBHOOK_QUEUE, { ...options, concurrency: 1 })

@@ -1,0 +1,115 @@
+/** Whether a process should get work, and why not; and METRICS_PORT, where operators and their tools ask for it. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { setTimeout as after } from 'node:timers/promises'
+import type { Log } from '../core/log.js'
+import { snapshot } from '../lib/snapshot.js'
+import type { Metrics } from '../telemetry/metrics/open-metrics.js'
+import type { Config } from './config.js'
+
+export interface ReadyCheck {
+  /** Without it the process is of no use. The others only make its service worse, and every other process's, too. */
+  readonly vital: boolean
+  /** What is wrong, as one sentence; undefined: nothing. */
+  readonly problem: () => Promise<string | undefined> | string | undefined
+}
+
+interface Readiness {
+  /** False: a vital check fails, or the process is leaving. */
+  readonly ready: boolean
+  /** What is wrong, by check; undefined where nothing is. */
+  readonly problems: Readonly<Record<string, string | undefined>>
+}
+
+/** What was looked at is used for this long: however many ask, Postgres and Redis are asked once. */
+const CHECKS_FRESH_MS = 1000
+/** A health check should not wait for the time-outs of what hangs. */
+const WITHIN_MS = 2000
+
+const DRAINING = 'This process is shutting down: it only finishes what it has begun, so give it no new work.'
+
+/** @param isLeaving asked each time: who leaves says so at once */
+export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeaving: () => boolean) {
+  const looks = Object.entries(checks).map(([name, { problem }]) => [name, inTime(name, problem)] as const)
+  const checked = snapshot<Readiness['problems']>(
+    async () => Object.fromEntries(await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))),
+    { freshMs: CHECKS_FRESH_MS },
+  )
+
+  return async (): Promise<Readiness> => {
+    // Without waiting for a check: a proxy must know it before the port closes.
+    const problems = isLeaving() ? {} : await checked()
+    if (isLeaving()) return { ready: false, problems: { ...problems, draining: DRAINING } }
+    const isVitalAway = Object.entries(checks).some(([name, { vital }]) => vital && problems[name] !== undefined)
+    return { ready: !isVitalAway, problems }
+  }
+}
+
+type Ready = ReturnType<typeof readiness>
+
+/** One at a time, also while it hangs. */
+function inTime(name: string, problem: ReadyCheck['problem']): () => Promise<string | undefined> {
+  let pending: Promise<string | undefined> | undefined
+  const late = `The check of ${name} had no answer within ${WITHIN_MS / 1000} s.`
+  return () => {
+    pending ??= Promise.resolve()
+      .then(problem)
+      .catch(() => `The check of ${name} failed.`)
+      .finally(() => {
+        pending = undefined
+      })
+    return Promise.race([pending, after(WITHIN_MS, late, { ref: false })])
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly type?: string
+  readonly body: string
+}
+
+const json = (status: number, body: object): Answer => ({ status, body: JSON.stringify(body) })
+
+/**
+ * Answers GET /health (200), /ready (503 unless ready; says which check fails) and /metrics on METRICS_PORT, if set.
+ * @returns what closes it
+ */
+export async function openHealthPort(
+  { host, metricsPort }: Config,
+  log: Log,
+  ready: Ready,
+  metrics: Metrics | undefined,
+) {
+  if (metricsPort === undefined) return async () => undefined
+  const answerTo = async ({ method, url }: IncomingMessage): Promise<Answer> => {
+    if (method === 'GET' || method === 'HEAD') {
+      if (url === '/health') return json(200, { status: 'ok' })
+      if (url === '/ready') return readyAnswer(ready)
+      if (url === '/metrics' && metrics) return { status: 200, type: metrics.contentType, body: await metrics.text() }
+    }
+    return json(404, { error: 'No such endpoint: GET /health, /ready or /metrics.' })
+  }
+  const onError = (err: unknown): Answer => {
+    log.error({ err }, 'a request to METRICS_PORT failed')
+    return json(500, { error: 'Internal error: the log says which.' })
+  }
+  const server = createServer(async (request, response) => {
+    const { status, type = 'application/json; charset=utf-8', body } = await answerTo(request).catch(onError)
+    response.writeHead(status, { 'content-type': type }).end(body)
+  })
+  server.listen(metricsPort, host)
+  await once(server, 'listening')
+  return async () => {
+    server.closeAllConnections()
+    await new Promise((closed) => server.close(closed))
+  }
+}
+
+/** `degraded`: work is still welcome. */
+async function readyAnswer(ready: Ready): Promise<Answer> {
+  const { ready: isReady, problems } = await ready()
+  const checks = Object.fromEntries(Object.entries(problems).map(([name, problem]) => [name, problem ?? 'ok']))
+  const isDegraded = Object.values(problems).some((problem) => problem !== undefined)
+  if (!isReady) return json(503, { status: 'unavailable', checks })
+  return json(200, { status: isDegraded ? 'degraded' : 'ready', checks })
+}
