@@ -1,7 +1,7 @@
 import { access, constants, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { SEED_MODELS } from '../core/catalog/seed.js'
+import { SEED_MODELS } from '../core/catalog/model-version.js'
 import { SAMPLERS } from '../core/generations/generation.js'
 import { modelStore } from '../db/catalog/models.js'
 import { finishImage } from '../images/finish-image.js'

@@ -12,11 +12,10 @@ import { toAppError } from '../http/shared/error-responses.js'
 import type { App } from '../http/shared/fastify-app.js'
 import { type RateLimit, registerRateLimit } from '../http/shared/rate-limit.js'
 import { clientGone } from '../http/shared/responses.js'
+import { imageAnswerLimit, runningCalls } from './call-limits.js'
 import { type GenerationToolOptions, generationTools, stateOf } from './generation-tools.js'
-import { imageAnswerLimit } from './image-answer-limit.js'
 import { libraryTools } from './library-tools.js'
 import { loadProtocol, type Protocol, type Tell } from './protocol.js'
-import { runningCalls } from './running-calls.js'
 import { refusal, type Tool, type ToolResult } from './tool.js'
 
 interface McpEndpointOptions extends Omit<GenerationToolOptions, 'pageUrl'> {

@@ -14,9 +14,7 @@ export interface EndpointOptions {
 }
 
 /** What to judge, in the protocol's form: a text, or images as data URIs. */
-export type EndpointInput =
-  | string
-  | readonly { readonly type: 'image_url'; readonly image_url: { readonly url: string } }[]
+type EndpointInput = string | readonly { readonly type: 'image_url'; readonly image_url: { readonly url: string } }[]
 
 const fetchLimited = limitedFetch(256 * 1024)
 
@@ -46,7 +44,7 @@ const ADULT_CATEGORY = 'sexual'
 export const MINORS_CATEGORY = 'sexual/minors'
 
 /** What an endpoint flags: names of categories, at least one; empty: it finds nothing that this model must not draw. */
-export type Flags = readonly string[]
+type Flags = readonly string[]
 
 /**
  * A moderation endpoint of OpenAI's protocol: POST {input, model?}, answered by results[0].{flagged, categories}. The log

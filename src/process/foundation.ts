@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import type { CreateImagePorts } from '../core/generations/follow/wait.js'
+import type { CreateImagePorts } from '../core/generations/follow/follow.js'
 import { type ReconcilerPorts, startReconciler } from '../core/generations/repair/reconcile.js'
 import type { InferenceBackend } from '../core/generations/run/backend.js'
 import type { RunPorts } from '../core/generations/run/run.js'
@@ -17,11 +17,11 @@ import { type AuditTimes, auditResults, auditTurn, startPeriodicAudit } from '..
 import { redisUnreachable } from '../db/audit/redis-checks.js'
 import {
   databaseProblem,
+  faultWatch,
   migrationProblem,
   requireFittingPooler,
   requireUsableDatabase,
 } from '../db/checks/database-checks.js'
-import { faultWatch } from '../db/checks/fault-watch.js'
 import { createDatabase } from '../db/client.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
@@ -37,10 +37,10 @@ import {
   createPatientRedis,
   createProducerRedis,
   redisAvailability,
+  redisProblem,
   whenReady,
 } from '../redis/client.js'
 import { redisPreviewBoard, redisProgressBoard } from '../redis/live-boards.js'
-import { redisProblem } from '../redis/redis-problem.js'
 import { localSlidingWindow, redisSlidingWindow } from '../redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from '../redis/wipe-mark.js'
 import type { Metrics } from '../telemetry/metrics/open-metrics.js'

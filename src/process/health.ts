@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import type { Log } from '../core/log.js'
-import { snapshot } from '../lib/snapshot.js'
+import { snapshot } from '../lib/batch.js'
 import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Config } from './config.js'
 

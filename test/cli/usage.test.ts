@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelVersion } from '../../src/core/catalog/model-version.js'
-import { SEED_MODELS } from '../../src/core/catalog/seed.js'
+import { SEED_MODELS } from '../../src/core/catalog/model-version.js'
 import { type GivenUser, givenKey, givenUser } from '../support/givens.js'
 import { useEasel } from './easel.js'
 import { givenSucceeded } from './given-images.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { waitForEnd } from '../../src/core/generations/follow/wait.js'
+import { waitForEnd } from '../../src/core/generations/follow/follow.js'
 import { createDatabase } from '../../src/db/client.js'
 import { generationWatch } from '../../src/db/generations/poll.js'
 import { listenTo } from '../../src/db/notifications.js'

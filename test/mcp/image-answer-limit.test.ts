@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { imageAnswerLimit } from '../../src/mcp/image-answer-limit.js'
+import { imageAnswerLimit } from '../../src/mcp/call-limits.js'
 import { until } from '../support/until.js'
 
 /** A server whose answers hold images until they are let go, in the two steps of an answer. */

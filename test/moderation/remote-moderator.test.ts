@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createModerator } from '../../src/moderation/create-moderator.js'
-import { createRemoteModerator } from '../../src/moderation/remote-moderator.js'
+import { createModerator, createRemoteModerator } from '../../src/moderation/create-moderator.js'
 
 const servers: Server[] = []
 afterEach(async () => {

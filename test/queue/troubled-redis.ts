@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { SEED_MODELS } from '../../src/core/catalog/seed.js'
+import { SEED_MODELS } from '../../src/core/catalog/model-version.js'
 import { openGenerationQueue } from '../../src/queue/queues.js'
 import { createPatientRedis } from '../../src/redis/client.js'
 import { type OwnRedis, startOwnRedis } from '../redis/own-redis.js'

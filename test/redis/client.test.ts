@@ -10,9 +10,9 @@ import {
   createPatientRedis,
   createProducerRedis,
   redisAvailability,
+  redisProblem,
   whenReady,
 } from '../../src/redis/client.js'
-import { redisProblem } from '../../src/redis/redis-problem.js'
 import { startProxy } from '../programs/chaos/proxy.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { freePort } from '../support/free-port.js'

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { hashApiKey, newApiKey } from '../../src/core/accounts/api-key.js'
 import type { ModelVersion } from '../../src/core/catalog/model-version.js'
-import { SEED_MODELS } from '../../src/core/catalog/seed.js'
+import { SEED_MODELS } from '../../src/core/catalog/model-version.js'
 import {
   type Generation,
   type GenerationRequest,

@@ -96,7 +96,7 @@ const digest = (...texts: readonly string[]) => createHash('sha256').update(text
 async function migrationTexts(): Promise<string[]> {
   const migrations = join(ROOT, 'migrations')
   const files = (await readdir(migrations)).filter((file) => file.endsWith('.sql')).sort()
-  const paths = [...files.map((file) => join(migrations, file)), join(ROOT, 'src/core/catalog/seed.ts')]
+  const paths = [...files.map((file) => join(migrations, file)), join(ROOT, 'src/core/catalog/model-version.ts')]
   return Promise.all(paths.map((path) => readFile(path, 'utf8')))
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { SEED_MODELS } from '../../src/core/catalog/seed.js'
+import { SEED_MODELS } from '../../src/core/catalog/model-version.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import type { Fault } from '../stand-ins/a1111/faults.js'
 import { call, endOf, PROMPT } from '../support/client.js'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ModelVersion } from '../../src/core/catalog/model-version.js'
-import { SEED_MODELS } from '../../src/core/catalog/seed.js'
+import { SEED_MODELS } from '../../src/core/catalog/model-version.js'
 import { type A1111StandIn, type StandInOptions, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { seedOf } from '../support/effort.js'
 import { givenGeneration, givenUser } from '../support/givens.js'

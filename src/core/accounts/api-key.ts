@@ -41,7 +41,7 @@ function checksum(text: string): string {
   return digits
 }
 
-/** The keys that a signed-in person makes for the Personal Access API. */
+/** How many keys for the Personal Access API a signed-in person may have. */
 export const MAX_KEYS = 10
 export const KEY_NAME_LENGTH = 60
 

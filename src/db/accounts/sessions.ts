@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { and, desc, eq, gt, isNotNull, isNull, lt, ne, or, sql } from 'drizzle-orm'
 import type { Role } from '../../core/accounts/account.js'
+import type { UnsentMailStore } from '../../core/accounts/account-mails.js'
 import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../../core/accounts/session.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
@@ -176,3 +177,17 @@ export const credentialStore = (db: Database): CredentialStore => {
     },
   }
 }
+
+export const unsentMailStore = ({ orm }: Database): UnsentMailStore => ({
+  async add({ to, subject, text }) {
+    await orm.insert(m).values({ recipient: to, subject, body: text })
+  },
+
+  list: () =>
+    orm
+      .select({ to: m.recipient, subject: m.subject, text: m.body, createdAt: m.createdAt })
+      .from(m)
+      .where(gt(m.createdAt, sql`now() - interval '1 day'`))
+      .orderBy(desc(m.id))
+      .limit(200),
+})

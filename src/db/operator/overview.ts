@@ -10,7 +10,7 @@ import type {
   RunningWork,
   WaitingWork,
 } from '../../core/operator/overview.js'
-import { snapshot } from '../../lib/snapshot.js'
+import { snapshot } from '../../lib/batch.js'
 import { CALLER_COLUMNS, toCaller } from '../accounts/accounts.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, generationFailed, imageRemoved } from '../../core/errors.js'
-import { waitForImage } from '../../core/generations/follow/wait.js'
+import { waitForImage } from '../../core/generations/follow/follow.js'
 import type { Submission } from '../../core/generations/submit/ports.js'
 import { unansweredRepeats } from '../../core/generations/submit/repeats.js'
 import { admitWebhookUrl } from '../../core/webhooks/endpoints.js'

@@ -16,9 +16,8 @@ import { type AdmissionLimits, dropFloods, registerAdmission } from './admission
 import { type ConnectionLimits, limitConnections } from './connection-limits.js'
 import { type Draining, endConnections } from './drain.js'
 import { healthRoutes, versionRoute } from './health-routes.js'
-import { answerUnreadable, noteRequest, refuseTunnel } from './malformed-requests.js'
+import { answerUnreadable, noteRequest, refuseTunnel, requireUtf8 } from './malformed-requests.js'
 import { type DescribeApi, describeApi } from './openapi.js'
-import { requireUtf8 } from './utf8.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {

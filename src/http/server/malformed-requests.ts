@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError } from '../../core/errors.js'
+import { parse } from 'node:querystring'
+import type { FastifyRequest } from 'fastify'
+import { AppError, invalidParameter, invalidUrl } from '../../core/errors.js'
 import { errorBody } from '../shared/error-bodies.js'
+import type { App } from '../shared/fastify-app.js'
 
 /** A request that arrived in time, but was not read in time, is read within this time. */
 const CATCH_UP_MS = 500
@@ -57,3 +60,92 @@ function refuse(socket: Socket, status: string, message: string, target = latest
 /** The target of the request, if its first line is among the bytes that could not be read. */
 const targetOf = (packet: unknown): string | undefined =>
   packet instanceof Buffer ? /^\S+ (\S+)/.exec(packet.toString('latin1', 0, 200))?.[1] : undefined
+
+/**
+ * Bodies and URLs as text: UTF-8, or refused before anything is done. A decoder that mends text would change a prompt.
+ * JSON bodies in every scope, and no others; queries everywhere. The router itself refuses a path that does not decode.
+ */
+export function requireUtf8(app: App): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    // Its 404 or 405 says more than what is wrong with the body.
+    if (request.is404) return done(null)
+    const text = textOf(request, body)
+    return parseJson(request, text, (error, value) => done(error ?? brokenText(text, value), value))
+  })
+  app.addHook('onRequest', ({ raw: { url = '' } }, _reply, next) => (decodes(url) ? next() : next(invalidUrl())))
+}
+
+/** The bodies of HTML forms, in one scope. A name that comes more than once has a list of values. */
+export function readForms(app: App): void {
+  app.addContentTypeParser<Buffer>(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    (request, body, done) => {
+      const text = textOf(request, body).replace(/^\ufeff/, '')
+      if (!decodes(text)) throw new AppError('invalid_request', 'The form is not valid UTF-8: encode it as UTF-8.')
+      done(null, parse(text, '&', '=', { maxKeys: 0 }))
+    },
+  )
+}
+
+/** Of a parameter of Content-Type, quoted or not. */
+const CHARSET = /;\s*charset\s*=\s*["']?([^"';\s]+)/gi
+/** Leaves the byte order mark, one of which the parser of JSON takes. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** @throws unsupported_media_type, invalid_request */
+function textOf({ headers }: FastifyRequest, body: Buffer): string {
+  const { 'content-encoding': coding = '' } = headers
+  if (!/^(identity)?$/i.test(coding))
+    throw new AppError(
+      'unsupported_media_type',
+      `Unsupported Content-Encoding "${coding.slice(0, 50)}": send the body uncompressed.`,
+    )
+  for (const [, charset = ''] of (headers['content-type'] ?? '').matchAll(CHARSET))
+    if (!/^utf-?8$/i.test(charset))
+      throw new AppError(
+        'unsupported_media_type',
+        `Unsupported charset "${charset.slice(0, 50)}": send the body as UTF-8.`,
+      )
+  try {
+    return UTF8.decode(body)
+  } catch {
+    throw new AppError('invalid_request', 'The request body is not valid UTF-8: encode it as UTF-8.')
+  }
+}
+
+/** Whether the percent-encoded parts are UTF-8. */
+function decodes(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** JSON can escape half a character, as \ud800, which UTF-8 cannot hold. */
+function brokenText(json: string, value: unknown): AppError | null {
+  if (!/\\ud[89a-f]/i.test(json)) return null
+  // A loop, because nesting may be as deep as the body is long.
+  const rest: [path: string, value: unknown][] = [['', value]]
+  for (const [path, it] of rest) {
+    if (typeof it === 'string' && !it.isWellFormed()) return loneSurrogate(path)
+    if (it === null || typeof it !== 'object') continue
+    for (const [name, inner] of Object.entries(it)) {
+      const place = path === '' ? name : `${path}.${name}`
+      if (!name.isWellFormed()) return loneSurrogate(place, 'A field name')
+      rest.push([place, inner])
+    }
+  }
+  return null
+}
+
+const FIELD = /^[a-z_][\w.]{0,99}$/i
+
+/** @param subject what the sentence is about: the field, where its name can begin a sentence */
+function loneSurrogate(path: string, subject = FIELD.test(path) ? path : 'A value'): AppError {
+  const parameter = path.slice(0, 100).toWellFormed() || 'body'
+  return invalidParameter(parameter, `${subject} must be valid Unicode text: it has half a surrogate pair.`)
+}

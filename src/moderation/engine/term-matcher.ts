@@ -1,8 +1,7 @@
 import { type Cells, cut, reversed, toCells } from './cells.js'
 import { readingsOf } from './normalize.js'
-import { createPhraseFinder } from './ordinary-phrases.js'
 import type { Corrected } from './spelling.js'
-import { searchTerms } from './term-search.js'
+import { createPhraseFinder, searchTerms } from './term-search.js'
 import { createTermTrie, type Match, toTerm } from './term-trie.js'
 
 /** Words that mean one thing to a rule. */

@@ -4,7 +4,7 @@ import { undisguise } from './normalize.js'
 
 export type TermTrie = ReturnType<typeof createTermTrie>
 
-export interface Term {
+interface Term {
   /** As the rules write it, without stars. */
   readonly written: string
   /** The index of its list. */

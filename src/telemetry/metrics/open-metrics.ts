@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client'
 import type { ServiceState } from '../../core/operator/overview.js'
 import type { DeliveryStore } from '../../core/webhooks/ports.js'
-import { snapshot } from '../../lib/snapshot.js'
+import { snapshot } from '../../lib/batch.js'
 import { endMetrics, repairMetrics, runMetrics } from './generation-metrics.js'
 import { type Meters, meters } from './meters.js'
 import { httpMetrics, submitMetrics } from './submit-metrics.js'

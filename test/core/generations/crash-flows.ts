@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../../src/core/accounts/account.js'
 import { cancelGeneration } from '../../../src/core/generations/cancel.js'
-import { waitForImage } from '../../../src/core/generations/follow/wait.js'
+import { waitForImage } from '../../../src/core/generations/follow/follow.js'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { BackendError, type InferenceBackend } from '../../../src/core/generations/run/backend.js'
 import { runGeneration } from '../../../src/core/generations/run/run.js'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Lane } from '../../../src/core/generations/generation.js'
-import { queuePositions } from '../../../src/db/generations/queue-positions.js'
+import { queuePositions } from '../../../src/db/generations/estimates.js'
 import { call } from '../../support/client.js'
 import { type GivenUser, givenUser, givenWaiting, rowOf } from '../../support/givens.js'
 import { useService } from '../../support/service.js'

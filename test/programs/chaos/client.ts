@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher, request } from 'undici'
-import { type Message, messagesOf } from '../../../src/client/event-stream.js'
+import { type Message, messagesOf } from '../../../src/client/follow-generation.js'
 import { pngSize } from '../../../src/db/audit/image-file-checks.js'
 import type { Answered, Asked, Exchange, Lost } from './history.js'
 

@@ -1,5 +1,5 @@
 /** What the clients of a run asked and what came back, one exchange at a time. Times as Date.now() gives them. */
-import type { Message } from '../../../src/client/event-stream.js'
+import type { Message } from '../../../src/client/follow-generation.js'
 
 export type Asked =
   | { readonly what: 'submit'; readonly tag: string; readonly batch: number; readonly key?: string }

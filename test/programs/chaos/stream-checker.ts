@@ -1,5 +1,5 @@
 /** What a stream of events about one generation may say, and in which order. */
-import type { Message } from '../../../src/client/event-stream.js'
+import type { Message } from '../../../src/client/follow-generation.js'
 import { fieldsOf, misshapenPoll } from './answer-shapes.js'
 
 const MAX_PREVIEW = 24 * 1024

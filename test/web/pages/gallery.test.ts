@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { SEED_MODELS } from '../../../src/core/catalog/seed.js'
+import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import { imageStore } from '../../../src/images/open-image-store.js'
 import { type GivenImage, givenFiles } from '../../support/given-images.js'
 import { useService } from '../../support/service.js'

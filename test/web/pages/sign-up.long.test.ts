@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { hashToken, newToken } from '../../../src/core/accounts/session.js'
-import { credentialStore } from '../../../src/db/accounts/sessions.js'
-import { unsentMailStore } from '../../../src/db/accounts/unsent-mails.js'
+import { credentialStore, unsentMailStore } from '../../../src/db/accounts/sessions.js'
 import { describeInBrowser, useBrowser } from '../../support/browser.js'
 import { givenOperator, givenSession, PASSWORD } from '../../support/given-sign-in.js'
 import { givenUser } from '../../support/givens.js'

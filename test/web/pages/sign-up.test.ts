@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hashPassword } from '../../../src/core/accounts/password.js'
-import { unsentMailStore } from '../../../src/db/accounts/unsent-mails.js'
+import { unsentMailStore } from '../../../src/db/accounts/sessions.js'
 import { givenSession, PASSWORD } from '../../support/given-sign-in.js'
 import { givenTries } from '../../support/given-tries.js'
 import { givenUser } from '../../support/givens.js'

@@ -3,6 +3,7 @@ import { invalidApiKey } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
 import { etaSeconds } from '../../../core/generations/follow/eta.js'
+import { waitForChange } from '../../../core/generations/follow/follow.js'
 import {
   findOwned,
   hasEnded,
@@ -10,7 +11,6 @@ import {
   pollGeneration,
   withProgress,
 } from '../../../core/generations/follow/poll.js'
-import { waitForChange } from '../../../core/generations/follow/wait.js'
 import type { KeyRevoked } from '../../shared/authentication.js'
 import type { App } from '../../shared/fastify-app.js'
 import type { PersonalApiPorts } from '../../shared/ports.js'
