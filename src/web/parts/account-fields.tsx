@@ -1,5 +1,7 @@
 /** The fields in which people name themselves, wherever a form asks for them. */
+
 import { PASSWORD_LENGTH } from '../../core/accounts/password.js'
+import { Field } from './page-parts.js'
 
 interface FieldProps {
   readonly label: string
@@ -8,43 +10,32 @@ interface FieldProps {
 
 /** @param maxLength longer where an address may stand for the name */
 export const UsernameField = ({ label, value, maxLength = 64 }: FieldProps & { readonly maxLength?: number }) => (
-  <div class="field">
-    <label for="username">{label}</label>
-    <input
-      id="username"
-      name="username"
-      value={value}
-      autocomplete="username"
-      autocapitalize="none"
-      spellcheck={false}
-      maxlength={maxLength}
-      required
-    />
-  </div>
+  <Field
+    id="username"
+    label={label}
+    value={value}
+    autocomplete="username"
+    autocapitalize="none"
+    spellcheck={false}
+    maxlength={maxLength}
+    required
+  />
 )
 
 export const MAX_EMAIL_LENGTH = 254
 
 /** @param hint what it is for */
 export const EmailField = ({ value, hint }: { readonly value?: string | undefined; readonly hint?: string }) => (
-  <div class="field">
-    <label for="email">Email</label>
-    <input
-      id="email"
-      name="email"
-      type="email"
-      value={value}
-      autocomplete="email"
-      maxlength={MAX_EMAIL_LENGTH}
-      aria-describedby={hint && 'email-hint'}
-      required
-    />
-    {hint && (
-      <p id="email-hint" class="quiet small">
-        {hint}
-      </p>
-    )}
-  </div>
+  <Field
+    id="email"
+    label="Email"
+    type="email"
+    value={value}
+    autocomplete="email"
+    maxlength={MAX_EMAIL_LENGTH}
+    hint={hint}
+    required
+  />
 )
 
 interface NewPasswordProps extends Omit<FieldProps, 'value'> {
@@ -54,22 +45,16 @@ interface NewPasswordProps extends Omit<FieldProps, 'value'> {
 }
 
 export const NewPasswordField = ({ label, name, hint }: NewPasswordProps) => (
-  <div class="field">
-    <label for={name}>{label}</label>
-    <input
-      id={name}
-      name={name}
-      type="password"
-      autocomplete="new-password"
-      minlength={PASSWORD_LENGTH.min}
-      maxlength={PASSWORD_LENGTH.max}
-      aria-describedby={`${name}-hint`}
-      required
-    />
-    <p id={`${name}-hint`} class="quiet small">
-      At least {PASSWORD_LENGTH.min} characters{hint}
-    </p>
-  </div>
+  <Field
+    id={name}
+    label={label}
+    type="password"
+    autocomplete="new-password"
+    minlength={PASSWORD_LENGTH.min}
+    maxlength={PASSWORD_LENGTH.max}
+    hint={`At least ${PASSWORD_LENGTH.min} characters${hint}`}
+    required
+  />
 )
 
 /** A secret that is shown once, to be copied. */

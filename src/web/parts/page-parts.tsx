@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 
 interface PagerProps {
   /** Undefined on the first page. */
@@ -101,4 +101,25 @@ export const ShortcutHelp = ({ keys }: ShortcutHelpProps) => (
       </form>
     </dialog>
   </>
+)
+
+interface FieldProps extends InputHTMLAttributes {
+  /** Unique within the page; also the field's name, unless it has another. */
+  readonly id: string
+  readonly label: string
+  /** What it is for, under it. */
+  readonly hint?: string | undefined
+}
+
+/** A field of a form, under its label. */
+export const Field = ({ id, name = id, label, hint, ...input }: FieldProps) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    <input id={id} name={name} {...input} aria-describedby={hint && `${id}-hint`} />
+    {hint && (
+      <p id={`${id}-hint`} class="quiet small">
+        {hint}
+      </p>
+    )}
+  </div>
 )

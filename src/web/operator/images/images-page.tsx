@@ -9,7 +9,7 @@ import {
 } from '../../../core/images/takedown.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
-import { Notices, Pager } from '../../parts/page-parts.js'
+import { Field, Notices, Pager } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -43,20 +43,17 @@ const ImagesPage = (props: ImagesPageProps) => {
       <form class="card stack" method="post" action={PATH} aria-labelledby="remove">
         <h2 id="remove">Remove an image</h2>
         <div class="pair wide">
-          <div class="field">
-            <label for="image">Image</label>
-            <input
-              id="image"
-              name="image"
-              value={props.image}
-              maxlength={500}
-              placeholder="Its address, or the last part of it"
-              required
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          </div>
+          <Field
+            id="image"
+            label="Image"
+            value={props.image}
+            maxlength={500}
+            placeholder="Its address, or the last part of it"
+            required
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+          />
           <ReasonField id="reason" />
         </div>
         <div class="row apart">

@@ -6,6 +6,7 @@ import { MAX_PRICE } from '../../../core/operator/catalog.js'
 import type { BackendState } from '../../../core/operator/overview.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
+import { Field } from '../../parts/page-parts.js'
 import { number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -87,19 +88,16 @@ const ModelPage = ({ model, signedIn }: { model: ModelVersion; signedIn: SignedI
           <Choice value="no" name="Off: what is queued still runs" checked={!model.enabled} />
         </div>
       </fieldset>
-      <div class="field">
-        <label for="price">Credits per image</label>
-        <input
-          id="price"
-          name="price"
-          type="number"
-          min={0}
-          max={MAX_PRICE}
-          step={1}
-          value={model.creditsPerImage}
-          required
-        />
-      </div>
+      <Field
+        id="price"
+        label="Credits per image"
+        type="number"
+        min={0}
+        max={MAX_PRICE}
+        step={1}
+        value={model.creditsPerImage}
+        required
+      />
       <ReasonField id="reason" />
       <div class="row">
         <button class="primary" type="submit">

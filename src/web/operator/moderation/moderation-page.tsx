@@ -5,7 +5,7 @@ import type { LoggedRefusal, RepeatedRefusals } from '../../../core/operator/ref
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
 import { sendPage } from '../../parts/layout.js'
-import { Notices, Pager } from '../../parts/page-parts.js'
+import { Field, Notices, Pager } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -51,18 +51,15 @@ const ModerationPage = ({ signedIn, refusals, categories, before, done, problem,
               ))}
             </select>
           </div>
-          <div class="field">
-            <label for="user">Username</label>
-            <input
-              id="user"
-              name="user"
-              type="search"
-              value={user}
-              maxlength={64}
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          </div>
+          <Field
+            id="user"
+            label="Username"
+            type="search"
+            value={user}
+            maxlength={64}
+            autocapitalize="none"
+            spellcheck={false}
+          />
           <button type="submit">Filter</button>
         </form>
       </search>

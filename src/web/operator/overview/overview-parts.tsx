@@ -1,5 +1,5 @@
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
-import { type BackendState, type Overview, totalsOf } from '../../../core/operator/overview.js'
+import { type BackendState, type Overview, type RunningWork, totalsOf } from '../../../core/operator/overview.js'
 import type { Pause } from '../../../core/operator/pauses.js'
 import { Moment, number } from '../../parts/text.js'
 import { GenerationLink, isPaused, LANE_NAMES, PauseLink, spanOf, Table } from '../parts/operator-parts.js'
@@ -120,15 +120,7 @@ const RunningTable = ({ overview }: { overview: Overview }) => (
   >
     {overview.running.map(({ id, username, filename, worker, backend, startedAt }) => (
       <tr>
-        <td>
-          <GenerationLink id={id} />
-        </td>
-        <td>
-          <bdi>{username}</bdi>
-        </td>
-        <td>
-          <bdi class="mono">{filename}</bdi>
-        </td>
+        <WorkCells id={id} username={username} filename={filename} />
         <td>
           <bdi class="mono">{backend}</bdi>
           <div class="quiet small">
@@ -223,15 +215,7 @@ const FailuresTables = ({ overview: { failures, failed, at } }: { overview: Over
       >
         {failed.map(({ id, username, filename, reason, finishedAt }) => (
           <tr>
-            <td>
-              <GenerationLink id={id} />
-            </td>
-            <td>
-              <bdi>{username}</bdi>
-            </td>
-            <td>
-              <bdi class="mono">{filename}</bdi>
-            </td>
+            <WorkCells id={id} username={username} filename={filename} />
             <td>
               <bdi>{reason}</bdi>
             </td>
@@ -240,5 +224,20 @@ const FailuresTables = ({ overview: { failures, failed, at } }: { overview: Over
         ))}
       </Table>
     )}
+  </>
+)
+
+/** The first cells of a generation's row: its link, its account and its model. */
+const WorkCells = ({ id, username, filename }: Pick<RunningWork, 'id' | 'username' | 'filename'>) => (
+  <>
+    <td>
+      <GenerationLink id={id} />
+    </td>
+    <td>
+      <bdi>{username}</bdi>
+    </td>
+    <td>
+      <bdi class="mono">{filename}</bdi>
+    </td>
   </>
 )

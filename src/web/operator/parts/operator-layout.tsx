@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { Layout } from '../../parts/layout.js'
+import { Field } from '../../parts/page-parts.js'
 
 const LINKS = [
   ['/operator', 'Overview'],
@@ -64,8 +65,5 @@ interface ReasonFieldProps {
 
 /** The field that asks why: every act is recorded with its reason. */
 export const ReasonField = ({ id, label = 'Reason' }: ReasonFieldProps) => (
-  <div class="field">
-    <label for={id}>{label}</label>
-    <input id={id} name="reason" maxlength={MAX_REASON_LENGTH} required autocomplete="off" />
-  </div>
+  <Field id={id} label={label} name="reason" maxlength={MAX_REASON_LENGTH} required autocomplete="off" />
 )

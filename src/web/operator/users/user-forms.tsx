@@ -2,7 +2,7 @@ import type { Subscription } from '../../../core/accounts/account.js'
 import { type AdministeredAccount, LARGE_GRANT } from '../../../core/operator/administration.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
-import { Fact } from '../../parts/page-parts.js'
+import { Fact, Field } from '../../parts/page-parts.js'
 import { Moment, number } from '../../parts/text.js'
 import { Act } from '../parts/operator-forms.js'
 import { ReasonField } from '../parts/operator-layout.js'
@@ -18,34 +18,25 @@ export const GrantForm = ({ path, values }: { path: string; values: GrantValues 
   <form class="card stack" method="post" action={`${path}/credits`} aria-labelledby="grant">
     <h2 id="grant">Grant credits</h2>
     <input type="hidden" name="ref" value={values.ref} />
-    <div class="field">
-      <label for="amount">Amount</label>
-      <input
-        id="amount"
-        name="amount"
-        type="number"
-        inputmode="numeric"
-        min={1}
-        max={Number.MAX_SAFE_INTEGER}
-        step={1}
-        value={values.amount}
-        required
-      />
-    </div>
-    <div class="field">
-      <label for="reason">Reason</label>
-      <input
-        id="reason"
-        name="reason"
-        value={values.reason}
-        maxlength={MAX_REASON_LENGTH}
-        required
-        aria-describedby="reason-seen"
-      />
-      <span id="reason-seen" class="quiet small">
-        The user sees it in their credit history.
-      </span>
-    </div>
+    <Field
+      id="amount"
+      label="Amount"
+      type="number"
+      inputmode="numeric"
+      min={1}
+      max={Number.MAX_SAFE_INTEGER}
+      step={1}
+      value={values.amount}
+      required
+    />
+    <Field
+      id="reason"
+      label="Reason"
+      value={values.reason}
+      maxlength={MAX_REASON_LENGTH}
+      required
+      hint="The user sees it in their credit history."
+    />
     {Number(values.amount) > LARGE_GRANT && (
       <label class="row">
         <input name="meant" type="checkbox" value="yes" /> I mean more than {number(LARGE_GRANT)} credits
@@ -66,10 +57,7 @@ export const SubscriptionCard = ({ path, subscription }: { path: string; subscri
     <section class="card stack" aria-labelledby="subscription">
       <h2 id="subscription">Subscription</h2>
       <form class="stack" method="post" action={`${path}/subscription`}>
-        <div class="field">
-          <label for="plan">Plan</label>
-          <input id="plan" name="plan" value={subscription?.plan ?? ''} maxlength={100} required autocomplete="off" />
-        </div>
+        <Field id="plan" label="Plan" value={subscription?.plan ?? ''} maxlength={100} required autocomplete="off" />
         <div class="pair">
           <div class="field">
             <label for="status">Status</label>
@@ -81,10 +69,13 @@ export const SubscriptionCard = ({ path, subscription }: { path: string; subscri
               ))}
             </select>
           </div>
-          <div class="field">
-            <label for="end-date">Ends</label>
-            <input id="end-date" name="end_date" type="date" value={subscription?.endDate.toISOString().slice(0, 10)} />
-          </div>
+          <Field
+            id="end-date"
+            label="Ends"
+            name="end_date"
+            type="date"
+            value={subscription?.endDate.toISOString().slice(0, 10)}
+          />
         </div>
         {!subscription && <p class="quiet small">Without a date it ends in one year.</p>}
         <ReasonField id="why-subscription" label="Why" />
@@ -135,17 +126,14 @@ export const AccountCard = ({
         </p>
       ) : (
         <Act id="why-email" action={`${path}/email`} name="Change email" button="Change email">
-          <div class="field">
-            <label for="email">Email</label>
-            <input
-              id="email"
-              name="email"
-              type="email"
-              value={email ?? ''}
-              maxlength={MAX_EMAIL_LENGTH}
-              autocomplete="off"
-            />
-          </div>
+          <Field
+            id="email"
+            label="Email"
+            type="email"
+            value={email ?? ''}
+            maxlength={MAX_EMAIL_LENGTH}
+            autocomplete="off"
+          />
         </Act>
       )}
       {!deletedAt && !isOwn && (
@@ -157,17 +145,15 @@ export const AccountCard = ({
             <p class="small">
               Keys and sessions stop working, active generations are canceled and given back. What was made stays.
             </p>
-            <div class="field">
-              <label for="confirm">Type {username} to confirm</label>
-              <input
-                id="confirm"
-                name="username"
-                required
-                autocomplete="off"
-                autocapitalize="none"
-                spellcheck={false}
-              />
-            </div>
+            <Field
+              id="confirm"
+              label={`Type ${username} to confirm`}
+              name="username"
+              required
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
           </Act>
         </>
       )}

@@ -4,7 +4,7 @@ import type { ListedAccount } from '../../../core/operator/administration.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
 import { sendPage } from '../../parts/layout.js'
-import { Pager } from '../../parts/page-parts.js'
+import { Field, Pager } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -29,19 +29,16 @@ const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: UsersPageP
     <OperatorLayout title="Users" signedIn={signedIn} path={PATH}>
       <search>
         <form class="row search" method="get" action={PATH}>
-          <div class="field">
-            <label for="q">Name, email or the end of a key</label>
-            <input
-              id="q"
-              name="q"
-              type="search"
-              value={text}
-              maxlength={MAX_EMAIL_LENGTH}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-          </div>
+          <Field
+            id="q"
+            label="Name, email or the end of a key"
+            type="search"
+            value={text}
+            maxlength={MAX_EMAIL_LENGTH}
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+          />
           <div class="field">
             <label for="deleted">Accounts</label>
             <select id="deleted" name="deleted">

@@ -9,7 +9,7 @@ import * as field from '../../../http/shared/fields.js'
 import type { Cursor } from '../../../lib/page.js'
 import { NewPasswordField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
-import { Notices } from '../../parts/page-parts.js'
+import { Field, Notices } from '../../parts/page-parts.js'
 import { browserName, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -105,17 +105,14 @@ const Password = ({ signedIn, hasPassword, problem }: AccountView) => (
       {/* For password managers, which store it with the name. */}
       <input type="hidden" name="username" autocomplete="username" value={signedIn.caller.account.username} />
       {hasPassword && (
-        <div class="field">
-          <label for="current">Current password</label>
-          <input
-            id="current"
-            name="current"
-            type="password"
-            autocomplete="current-password"
-            autofocus={problem !== undefined}
-            required
-          />
-        </div>
+        <Field
+          id="current"
+          label="Current password"
+          type="password"
+          autocomplete="current-password"
+          autofocus={problem !== undefined}
+          required
+        />
       )}
       <NewPasswordField label="New password" name="next" hint=". You stay signed in here, and nowhere else." />
       <button type="submit">{hasPassword ? 'Change password' : 'Set password'}</button>

@@ -3,6 +3,7 @@ import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, priceOf, SAMPLERS } from '../../../core/generations/generation.js'
 import { DEFAULTS, PERSONAL_LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH } from '../../../http/shared/generation-fields.js'
+import { Field } from '../../parts/page-parts.js'
 import { bodyOf, type Form, type Shape, shapesFor, shapeValue } from './form.js'
 import { creditsText, Generate } from './stage.js'
 
@@ -234,8 +235,5 @@ interface NumberFieldProps {
 }
 
 const NumberField = ({ name, label, ...input }: NumberFieldProps) => (
-  <div class="field">
-    <label for={name}>{label}</label>
-    <input id={name} name={name} type="number" inputmode="decimal" {...input} />
-  </div>
+  <Field id={name} label={label} type="number" inputmode="decimal" {...input} />
 )

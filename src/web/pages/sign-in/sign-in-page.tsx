@@ -6,7 +6,7 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
 import { MAX_EMAIL_LENGTH, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
-import { Notices } from '../../parts/page-parts.js'
+import { Field, Notices } from '../../parts/page-parts.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
 
@@ -36,16 +36,13 @@ const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen
       <Notices done={sent ? SENT : undefined} problem={problem} />
       <input type="hidden" name="next" value={next} />
       <UsernameField label="Username or email" value={username} maxLength={MAX_EMAIL_LENGTH} />
-      <div class="field">
-        <label for="password">Password</label>
-        <input
-          id="password"
-          name="password"
-          type="password"
-          autocomplete="current-password"
-          maxlength={PASSWORD_LENGTH.max}
-        />
-      </div>
+      <Field
+        id="password"
+        label="Password"
+        type="password"
+        autocomplete="current-password"
+        maxlength={PASSWORD_LENGTH.max}
+      />
       <button class="primary" type="submit">
         Sign in
       </button>

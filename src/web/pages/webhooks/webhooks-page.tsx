@@ -9,7 +9,7 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
 import type { Cursor } from '../../../lib/page.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
-import { Cell, Notices } from '../../parts/page-parts.js'
+import { Cell, Field, Notices } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -122,26 +122,20 @@ const AddForm = ({ asked, problem }: Pick<WebhooksView, 'asked' | 'problem'>) =>
   >
     <h2 id="add">Add a webhook</h2>
     <Notices problem={problem} />
-    <div class="field">
-      <label for="url">URL</label>
-      <input
-        id="url"
-        name="url"
-        type="text"
-        inputmode="url"
-        value={asked?.url}
-        placeholder="https://example.com/easel"
-        autocomplete="off"
-        autocapitalize="none"
-        spellcheck={false}
-        autofocus={problem !== undefined}
-        required
-      />
-    </div>
-    <div class="field">
-      <label for="description">Description (optional)</label>
-      <input id="description" name="description" value={asked?.description} autocomplete="off" />
-    </div>
+    <Field
+      id="url"
+      label="URL"
+      type="text"
+      inputmode="url"
+      value={asked?.url}
+      placeholder="https://example.com/easel"
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck={false}
+      autofocus={problem !== undefined}
+      required
+    />
+    <Field id="description" label="Description (optional)" value={asked?.description} autocomplete="off" />
     <fieldset class="stack events">
       <legend>Send an event when</legend>
       {WEBHOOK_EVENTS.map((event) => (
