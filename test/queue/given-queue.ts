@@ -19,7 +19,7 @@ export const SHORT_TIMES: JobWorkerOptions['times'] = { stalledMs: 100, readMs: 
 
 /** Both ends of a queue on one of BullMQ's backends, closed when the test ends. */
 export function givenQueue(kind: 'redis' | 'postgres', url: string) {
-  // In braces, as wiring.ts has it.
+  // In braces, as foundation.ts has it.
   const prefix = `{t${randomBytes(5).toString('hex')}}`
   const connection = (patient: boolean): QueueConnection => {
     if (kind === 'postgres') return { kind, url, prefix }

@@ -1,18 +1,172 @@
+import { z } from 'zod'
 import { type ModelStore, type ModelVersion, readableNames } from '../../core/catalog/model-version.js'
 import { type AppError, createImageModelNotFound, type ErrorCode, imageRemoved } from '../../core/errors.js'
+import { openAiRefusals } from '../shared/error-bodies.js'
 import { handleErrors, toAppError } from '../shared/error-responses.js'
 import type { App } from '../shared/fastify-app.js'
-import { idempotencyOf } from '../shared/idempotency-key.js'
+import * as field from '../shared/fields.js'
+import { fitsCanvas, SHARED_LIMITS, side } from '../shared/generation-fields.js'
+import { idempotencyKeyHeader, idempotencyOf } from '../shared/idempotency-key.js'
 import type { CreateImageApiPorts } from '../shared/ports.js'
+import { EXAMPLE } from '../shared/responses.js'
 import type { CreateImages } from './generate-routes.js'
-import { DEFAULTS, requireUsableModel } from './generate-schemas.js'
-import {
-  createOpenAiImagesSchema,
-  getOpenAiModelSchema,
-  listOpenAiModelsSchema,
-  openAiModelView,
-  underIdempotencyKey,
-} from './openai-schemas.js'
+import { DEFAULTS, drawingFields, requestOf, requireUsableModel } from './generate-schemas.js'
+
+const AUTO = 'auto'
+const AUTO_SIZE = { width: 1024, height: 1024 }
+const SIZE_FORM = `size must be "${AUTO}" or <width>x<height> such as 1024x1024.`
+
+const sides = z.object({ width: side("size's width"), height: side("size's height") }, SIZE_FORM).refine(...fitsCanvas)
+
+const size = z
+  .string(SIZE_FORM)
+  .nullish()
+  .describe(`"${AUTO}" or <width>x<height>; left out, ${AUTO_SIZE.width}x${AUTO_SIZE.height} as for "${AUTO}"`)
+  .transform((value, context) => {
+    if (value === AUTO || value === undefined || value === null) return { ...AUTO_SIZE, isAuto: value === AUTO }
+    const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
+    const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
+    if (parsed.success) return { ...parsed.data, isAuto: false }
+    context.addIssue({ code: 'custom', message: parsed.error.issues[0]?.message ?? SIZE_FORM })
+    return z.NEVER
+  })
+
+const MODEL_FORM = 'model must be the ID of a model: GET /v1/models lists them.'
+
+/** A field of OpenAI's that may only ask for what the server does anyway. */
+const onlyChoice = (name: string, values: readonly [string, ...string[]]) => field.choice(name, values).nullish()
+
+/** Fields of OpenAI's that change nothing here, and whose effect nobody would miss. */
+const ignoredFields = {
+  user: z.string('user must be a string.').nullish(),
+  quality: z.string('quality must be a string.').nullish(),
+  style: z.string('style must be a string.').nullish(),
+  moderation: z.string('moderation must be a string.').nullish(),
+  output_compression: z.number('output_compression must be a number.').nullish(),
+}
+
+/** What OpenAI's newer image models take and the older ones refuse. */
+const newerFields = {
+  background: onlyChoice('background', ['auto', 'opaque']),
+  output_format: onlyChoice('output_format', ['png']),
+  stream: z.literal(false, 'stream must be false: this server answers when all images are stored.').nullish(),
+  partial_images: z.literal(0, 'partial_images must be 0: this server sends none.').nullish(),
+  moderation: ignoredFields.moderation,
+  output_compression: ignoredFields.output_compression,
+}
+const OLDER_QUALITIES: readonly unknown[] = [undefined, null, 'standard', 'hd']
+
+/** The fields with these names that were sent. */
+const sentOf = (names: object, body: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(body).filter(([name, value]) => name in names && (value ?? null) !== null))
+
+/** The body of OpenAI's images.generate as far as this server supports it, and Create Image's own fields. */
+export const openAiBody = field
+  .body({
+    ...drawingFields,
+    ...ignoredFields,
+    ...newerFields,
+    model: z
+      .string(MODEL_FORM)
+      .min(1, MODEL_FORM)
+      .max(100, MODEL_FORM)
+      .nullish()
+      .describe('Left out: the default model of this server'),
+    n: field.withDefault(field.integer('n', SHARED_LIMITS.batch_size), 1),
+    size,
+    response_format: field
+      .choice('response_format', ['url', 'b64_json'])
+      .nullish()
+      .describe(
+        "Left out: `url`, or `b64_json` with what only OpenAI's newer image models take, since those have no other",
+      ),
+  })
+  .transform(({ size: { isAuto, ...sides }, ...body }) => {
+    const isNewer =
+      isAuto || !OLDER_QUALITIES.includes(body.quality) || Object.keys(sentOf(newerFields, body)).length > 0
+    return {
+      /** A Create Image model's ID, or a model version's as a string. */
+      model: body.model ?? undefined,
+      request: requestOf(body, { ...sides, batchSize: body.n }),
+      format: body.response_format ?? (isNewer ? 'b64_json' : 'url'),
+      /** What was sent and changes nothing: without an Idempotency-Key another value still makes another request. */
+      ignored: sentOf(ignoredFields, body),
+      responseFormat: body.response_format ?? undefined,
+    }
+  })
+
+/**
+ * What tells requests under the same Idempotency-Key apart: as release 0.2.0 hashed it, whose answers are repeated for a day
+ * after an upgrade.
+ */
+const underIdempotencyKey = (asked: z.output<typeof openAiBody>) => ({
+  model: asked.model ?? DEFAULTS.model,
+  request: asked.request,
+  format: asked.responseFormat ?? 'url',
+  ignored: Object.keys(asked.ignored),
+})
+
+const images = z
+  .object({
+    created: z.int().describe('Seconds since 1970'),
+    data: z.array(
+      z.object({
+        url: z.string().optional().describe('Permanent and public'),
+        b64_json: z.string().optional().describe('The PNG in base64'),
+      }),
+    ),
+  })
+  .meta({ id: 'OpenAiImages', examples: [{ created: 1795208651, data: [{ url: EXAMPLE.imageUrl }] }] })
+
+const createOpenAiImagesSchema = {
+  operationId: 'createOpenAiImages',
+  tags: ['Create Image'],
+  summary: "Create images, in OpenAI's shape",
+  description:
+    'Answers when the images are stored, within 120 s. Takes the fields of Create Image beside those of OpenAI, ' +
+    'and refuses what it cannot honour; `X-Ignored-Fields` names what changes nothing.',
+  headers: idempotencyKeyHeader,
+  body: openAiBody,
+  response: { 200: images, ...openAiRefusals(400, 402, 403, 404, 409, 413, 415, 422, 504) },
+}
+
+const EXAMPLE_MODEL = { id: 'noobai-xl', object: 'model', created: 0, owned_by: 'NoobAI-XL' } as const
+
+const openAiModel = z
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.int().describe('Always 0: it is not known'),
+    owned_by: z.string().describe("The model's name"),
+  })
+  .meta({ id: 'OpenAiModel', examples: [EXAMPLE_MODEL] })
+
+const openAiModelView = (id: string, { modelName }: ModelVersion): z.output<typeof openAiModel> => ({
+  ...{ id, object: 'model', created: 0, owned_by: modelName },
+})
+
+const modelList = z
+  .object({ object: z.literal('list'), data: z.array(openAiModel) })
+  .meta({ id: 'OpenAiModels', examples: [{ object: 'list', data: [EXAMPLE_MODEL] }] })
+
+const listOpenAiModelsSchema = {
+  operationId: 'listOpenAiModels',
+  tags: ['Create Image'],
+  summary: "The models on offer, in OpenAI's shape",
+  description:
+    "Under Create Image's ID where there is one, else under the names of model and version. `model` may also be a " +
+    "model version's ID.",
+  response: { 200: modelList, ...openAiRefusals() },
+}
+
+const getOpenAiModelSchema = {
+  operationId: 'getOpenAiModel',
+  tags: ['Create Image'],
+  summary: "A model, in OpenAI's shape",
+  description: "By the ID that the list has, or by a model version's.",
+  params: field.idParams("The model's ID"),
+  response: { 200: openAiModel, ...openAiRefusals(404) },
+}
 
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */
 export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {

@@ -6,19 +6,18 @@ import { type RateLimit, registerRateLimit } from '../shared/rate-limit.js'
 import type { StreamTimes } from '../shared/server-sent-events.js'
 import { accountRoutes, creditRoutes } from './accounts/account-routes.js'
 import { capabilitiesRoutes, modelRoutes } from './catalog/catalog-routes.js'
-import { eventRoutes } from './generations/event-routes.js'
+import { cancelRoutes, eventRoutes, pollRoutes } from './generations/follow-routes.js'
 import { generationRoutes } from './generations/generation-routes.js'
 import { moderationRoutes } from './generations/moderation-routes.js'
-import { cancelRoutes, pollRoutes } from './generations/poll-routes.js'
 import { submitRoutes } from './generations/submit-routes.js'
 import { imageRemovalRoutes, imageRoutes } from './images/image-routes.js'
 import { webhookActionRoutes, webhookRoutes } from './webhooks/webhook-routes.js'
 
 /*
  * The layout of both interfaces: `<noun>-routes.ts` has the routes of a noun, each of which reads the request, calls the
- * core, and shows the result. `<noun>-schemas.ts` has the schemas of its requests and answers (wire → core), each
- * answer's view (core → wire) right after its schema, and the descriptions of its routes. A noun whose routes file stays
- * below 120 lines has everything there.
+ * core, and shows the result. Before them stand the schemas of its requests and answers (wire → core), each answer's
+ * view (core → wire) right after its schema, and the descriptions of its routes. Schemas that others import, too, have a
+ * file of their own, `<noun>-schemas.ts`.
  */
 
 export interface PersonalApiOptions {

@@ -14,8 +14,6 @@ export interface UnansweredStore {
   take(request: RequestIdentity): Promise<SubmittedGeneration | undefined>
 }
 
-export type Repeats = ReturnType<typeof unansweredRepeats>
-
 /**
  * Lets a request take over the generation of an earlier one like it whose client hung up before the answer. So a client
  * that repeats on its own, because a proxy or its own time limit gave up, is not charged for another generation. Each
