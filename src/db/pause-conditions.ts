@@ -1,7 +1,7 @@
 /** What operators have paused, as conditions of statements. */
 import { type SQLWrapper, sql } from 'drizzle-orm'
-import { backends as b } from './schema/process.js'
-import { pauses as p } from './schema/website.js'
+import { pauses as p } from './schema/operator.js'
+import { backends as b } from './schema/workers.js'
 
 // Each reads a table of a few rows, once per statement: none of them depends on a row.
 const targetsOf = (scope: 'model' | 'backend') => sql`ARRAY(SELECT ${p.target} FROM ${p} WHERE ${p.scope} = ${scope})`

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { expect, it } from 'vitest'
-import { users } from '../../src/db/schema/generations.js'
+import { users } from '../../src/db/schema/accounts.js'
 import { columns, insertInto, param, queryOnce, selectAs, setList, statement } from '../../src/db/statement.js'
 import { useDatabase } from '../support/database.js'
 

@@ -12,7 +12,8 @@ import {
 } from '../../src/core/generations/generation.js'
 import type { Database } from '../../src/db/client.js'
 import { submissionStore } from '../../src/db/generations/submit/charged.js'
-import { apiKeys, creditLedger, subscriptions, users } from '../../src/db/schema/generations.js'
+import { apiKeys, subscriptions, users } from '../../src/db/schema/accounts.js'
+import { creditLedger } from '../../src/db/schema/ledger.js'
 
 export interface GivenUser {
   readonly id: string

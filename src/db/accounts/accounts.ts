@@ -4,9 +4,9 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { AccountStore, Caller, Role, Subscription } from '../../core/accounts/account.js'
 import { batched, joined } from '../../lib/batch.js'
 import type { Database } from '../client.js'
-import { catalogRevision, creditLedger, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
-import { readingOf } from '../schema/name-reading.js'
-import { signInLinks } from '../schema/website.js'
+import { apiKeys as k, readingOf, subscriptions as s, signInLinks, users as u } from '../schema/accounts.js'
+import { catalogRevision } from '../schema/catalog.js'
+import { creditLedger } from '../schema/ledger.js'
 import { violatedConstraint } from '../sql-state.js'
 import {
   columns,

@@ -4,8 +4,14 @@ import type { Role } from '../../core/accounts/account.js'
 import type { UnsentMailStore } from '../../core/accounts/account-mails.js'
 import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../../core/accounts/session.js'
 import { type Database, withTransaction } from '../client.js'
-import { apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
-import { signInLinks as l, unsentMails as m, sessions as t } from '../schema/website.js'
+import {
+  apiKeys as k,
+  signInLinks as l,
+  unsentMails as m,
+  subscriptions as s,
+  sessions as t,
+  users as u,
+} from '../schema/accounts.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 import { CALLER_COLUMNS, reserveName, toCaller } from './accounts.js'

@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import pg from 'pg'
-import { auditProgress } from '../schema/process.js'
+import { auditProgress } from '../schema/operator.js'
 import { columns, queryOnce, selectAs, setList } from '../statement.js'
 import { EXAMPLES, type Violations } from './check.js'
 

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { Redis } from 'ioredis'
 import type { ActiveGenerationLock, HeldLock } from '../../core/generations/ports.js'
 import { generations as g } from '../schema/generations.js'
-import { backends } from '../schema/process.js'
+import { backends } from '../schema/workers.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type Checks, counted, type Finding, suspected } from './check.js'
 

@@ -4,8 +4,8 @@ import { defaultOf } from '../../core/catalog/model-version.js'
 import { batched } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { PAUSED_BACKEND, pausedModel } from '../pause-conditions.js'
-import { modelVersions as m } from '../schema/generations.js'
-import { backends as b } from '../schema/process.js'
+import { modelVersions as m } from '../schema/catalog.js'
+import { backends as b } from '../schema/workers.js'
 import { columns } from '../statement.js'
 
 /** The contract's order: by lower(model_name) in byte order, then lower(name), then id. */

@@ -1,5 +1,4 @@
 /** Whether the database can be used, and what to tell a person if not. */
-
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,7 +9,7 @@ import { lastMigration } from '../../core/release.js'
 import { tlsRefusal } from '../../lib/tls.js'
 import type { Database } from '../client.js'
 import { generations } from '../schema/generations.js'
-import { backends, leases } from '../schema/process.js'
+import { backends, leases } from '../schema/workers.js'
 import { databaseError, sqlState } from '../sql-state.js'
 import { type Queryable, queryOnce } from '../statement.js'
 

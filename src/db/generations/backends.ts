@@ -8,7 +8,7 @@ import { storable } from '../../lib/text.js'
 import type { Database } from '../client.js'
 import { ALL_PAUSED, PAUSED_BACKEND } from '../pause-conditions.js'
 import { generations as g } from '../schema/generations.js'
-import { backends as b } from '../schema/process.js'
+import { backends as b } from '../schema/workers.js'
 import { columns, commaList, insertInto, param, setList, statement, typedParams } from '../statement.js'
 
 /** A backend is alive if it was seen within this time; workers report every few seconds. */

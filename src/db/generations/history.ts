@@ -10,14 +10,10 @@ import type {
 } from '../../core/generations/history.js'
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
-import {
-  generations as g,
-  images as i,
-  apiKeys as k,
-  creditLedger as l,
-  putBackAttempts,
-  users as u,
-} from '../schema/generations.js'
+import { apiKeys as k, users as u } from '../schema/accounts.js'
+import { generations as g, putBackAttempts } from '../schema/generations.js'
+import { images as i } from '../schema/images.js'
+import { creditLedger as l } from '../schema/ledger.js'
 import { webhookDeliveries as d, webhookEndpoints as e } from '../schema/webhooks.js'
 import { columns, param, queryOnce, selectAs, statement } from '../statement.js'
 

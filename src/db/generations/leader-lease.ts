@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { LeaderLease } from '../../core/generations/repair/ports.js'
 import type { Database } from '../client.js'
-import { leases as l } from '../schema/process.js'
+import { leases as l } from '../schema/workers.js'
 import { param, statement } from '../statement.js'
 
 // Renewed twice a second. When its holder dies, repairs wait this long; two concurrent holders do no harm.

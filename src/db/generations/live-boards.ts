@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { LiveBoard } from '../../core/generations/ports.js'
 import { batched } from '../../lib/batch.js'
 import type { Database } from '../client.js'
-import { generationPreviews, generationProgress } from '../schema/process.js'
+import { generationPreviews, generationProgress } from '../schema/generations.js'
 import { param, statement } from '../statement.js'
 
 /** For one-machine mode, in an unlogged table. */

@@ -1,8 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Delivery } from '../../core/generations/ports.js'
 import type { Database } from '../client.js'
-import { generations as g } from '../schema/generations.js'
-import { unenqueued } from '../schema/process.js'
+import { generations as g, unenqueued } from '../schema/generations.js'
 import { param, statement } from '../statement.js'
 
 /** Notes, in the statement that stores the rows (id, attempt) of `stored`, that their jobs may not be in the queue yet. */

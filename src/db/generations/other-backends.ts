@@ -4,7 +4,7 @@ import { MAX_SEED } from '../../core/generations/generation.js'
 import { BACKEND_FAULTS } from '../../core/generations/run/backend.js'
 import { PAUSED_BACKEND } from '../pause-conditions.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
-import { backends as b } from '../schema/process.js'
+import { backends as b } from '../schema/workers.js'
 import { commaList, param, statement } from '../statement.js'
 import { ALIVE } from './backends.js'
 

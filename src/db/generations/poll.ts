@@ -7,7 +7,8 @@ import type { GenerationEnds } from '../../core/generations/run/lease.js'
 import { batched } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { FINISHED, listenTo, MOVED } from '../notifications.js'
-import { generations as g, images as i } from '../schema/generations.js'
+import { generations as g } from '../schema/generations.js'
+import { images as i } from '../schema/images.js'
 import { columns, eachOf, param, type RowOf, selectAs, statement } from '../statement.js'
 
 export const VIEW = {

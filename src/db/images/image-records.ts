@@ -5,7 +5,8 @@ import type { PublishedImages, UploadRights } from '../../core/images/ports.js'
 import type { ImageInventory } from '../../core/images/reconcile-images.js'
 import type { ImageRemovals, RemovedImage, Takedowns } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
-import { generations as g, images as i, takedowns } from '../schema/generations.js'
+import { generations as g } from '../schema/generations.js'
+import { images as i, takedowns } from '../schema/images.js'
 import { columns, param, queryOnce, setList, statement } from '../statement.js'
 
 const IS_REMOVED = sql<boolean>`${i.removedAt} IS NOT NULL`

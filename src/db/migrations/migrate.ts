@@ -9,7 +9,7 @@ import pg from 'pg'
 import { SEED_MODELS } from '../../core/catalog/model-version.js'
 import { MIGRATIONS } from '../../core/release.js'
 import { JOURNAL, requireEncoding } from '../checks/database-checks.js'
-import { modelVersions } from '../schema/generations.js'
+import { modelVersions } from '../schema/catalog.js'
 import { sqlState } from '../sql-state.js'
 import { queryOnce } from '../statement.js'
 

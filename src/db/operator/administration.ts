@@ -5,8 +5,16 @@ import { operatorKeyStore } from '../accounts/api-keys.js'
 import { operatorCreditStore } from '../accounts/ledger.js'
 import { type Database, withTransaction } from '../client.js'
 import { operatorGenerationStore } from '../generations/history.js'
-import { generations as g, apiKeys as k, subscriptions as s, users as u } from '../schema/generations.js'
-import { identities, refusedPrompts as r, signInLinks, sessions as t } from '../schema/website.js'
+import {
+  identities,
+  apiKeys as k,
+  subscriptions as s,
+  signInLinks,
+  sessions as t,
+  users as u,
+} from '../schema/accounts.js'
+import { generations as g } from '../schema/generations.js'
+import { refusedPrompts as r } from '../schema/operator.js'
 import { columns, commaList, queryOnce, selectAs } from '../statement.js'
 import { operatorWebhookStore } from '../webhooks/endpoints.js'
 

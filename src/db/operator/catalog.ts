@@ -2,7 +2,7 @@ import { and, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
-import { modelVersions as m } from '../schema/generations.js'
+import { modelVersions as m } from '../schema/catalog.js'
 import { columns, param, setList, statement } from '../statement.js'
 import { recordingOf } from './operator-actions.js'
 

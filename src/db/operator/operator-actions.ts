@@ -4,7 +4,7 @@ import type { OperatorAct, OperatorActions } from '../../core/operator/operator-
 import { pageById } from '../../lib/page.js'
 import { type Database, ormOn, withTransaction } from '../client.js'
 import type { ConnectionPool } from '../connection-pool.js'
-import { operatorActions as a } from '../schema/website.js'
+import { operatorActions as a } from '../schema/operator.js'
 import { sqlState } from '../sql-state.js'
 import { columns, insertInto, type Queryable, statement, typedParams } from '../statement.js'
 

@@ -2,8 +2,8 @@ import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { RefusedPromptLog, RepeatedRefusals } from '../../core/operator/refused-prompts.js'
 import { pageById } from '../../lib/page.js'
 import type { Database } from '../client.js'
-import { users as u } from '../schema/generations.js'
-import { refusedPrompts as r } from '../schema/website.js'
+import { users as u } from '../schema/accounts.js'
+import { refusedPrompts as r } from '../schema/operator.js'
 import { columns, param, setList, statement } from '../statement.js'
 
 const MARK_WRONG = statement<{ username: string; isNew: boolean }>('mark_refusal_wrong')`

@@ -1,8 +1,10 @@
 import { and, isNotNull, sql } from 'drizzle-orm'
 import { REMOVED_IMAGE, type RemovedImageEntry, type RemovedImages } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
-import { generations as g, images as i, takedowns as t, users as u } from '../schema/generations.js'
-import { operatorActions as a } from '../schema/website.js'
+import { users as u } from '../schema/accounts.js'
+import { generations as g } from '../schema/generations.js'
+import { images as i, takedowns as t } from '../schema/images.js'
+import { operatorActions as a } from '../schema/operator.js'
 import { columns, queryOnce, selectAs } from '../statement.js'
 
 const ENTRY = selectAs({

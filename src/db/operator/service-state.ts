@@ -5,8 +5,9 @@ import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
 import { RECONCILED_AT } from '../generations/leader-lease.js'
 import { generations as g } from '../schema/generations.js'
-import { lastAudit as a, backends as b } from '../schema/process.js'
+import { lastAudit as a } from '../schema/operator.js'
 import { webhookDeliveries as d } from '../schema/webhooks.js'
+import { backends as b } from '../schema/workers.js'
 import { columns, selectAs, statement } from '../statement.js'
 
 /** Of each lane, and of webhooks: what stands behind is left out. */

@@ -1,121 +1,26 @@
 /**
- * Every table of the service, as migrations/ leave it (test/db/schema/schema.test.ts) and explain it. Webhooks are in
- * webhook-schema.ts, signing in and the operators' own tables in website-schema.ts, what processes tell each other in
- * process-schema.ts. Statements import a table under one letter, like
- * `generations as g`.
+ * The generations, and what servers and workers tell each other about them. The tables are as `migrations/` leave and explain
+ * them (test/db/schema/schema.test.ts). Statements import a table under one letter, like `generations as g`.
  */
 import { sql } from 'drizzle-orm'
 import {
-  bigint,
   boolean,
   check,
-  customType,
   doublePrecision,
   index,
   integer,
-  jsonb,
   pgTable,
   primaryKey,
+  real,
   text,
-  timestamp,
-  unique,
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import type { ApiKeyKind, Role } from '../../core/accounts/account.js'
 import type { GenerationStatus, Lane, Sampler } from '../../core/generations/generation.js'
-import type { MadeWith } from '../../core/generations/run/backend.js'
 import type { PutBackReason } from '../../core/generations/run/ports.js'
-import { readingOf } from './name-reading.js'
-
-export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
-export const int8 = (name: string) => bigint(name, { mode: 'number' })
-export const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
-
-export const users = pgTable(
-  'users',
-  {
-    id: uuid('id').primaryKey().defaultRandom(),
-    username: text('username').notNull(),
-    credits: int8('credits').notNull().default(0),
-    createdAt: time('created_at').notNull().defaultNow(),
-    deletedAt: time('deleted_at'),
-    email: text('email'),
-    passwordHash: text('password_hash'),
-    role: text('role').$type<Role>().notNull().default('subscriber'),
-  },
-  (t) => [
-    check('users_username_check', sql`${t.username} ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'`),
-    check('users_credits_check', sql`${t.credits} BETWEEN 0 AND 9007199254740991`),
-    check('users_role_check', sql`${t.role} IN ('subscriber', 'operator')`),
-    check('users_email_check', sql`length(${t.email}) BETWEEN 3 AND 254`),
-    uniqueIndex('users_username').on(sql`lower(${t.username})`).where(sql`${t.deletedAt} IS NULL`),
-    uniqueIndex('users_email').on(sql`lower(${t.email})`).where(sql`${t.deletedAt} IS NULL`),
-    index('users_lookalike').on(readingOf(t.username)).where(sql`${t.deletedAt} IS NULL`),
-  ],
-)
-export const userId = () => uuid('user_id').references(() => users.id)
-
-export const subscriptions = pgTable('subscriptions', {
-  userId: userId().primaryKey(),
-  status: text('status').notNull(),
-  plan: text('plan').notNull(),
-  endDate: time('end_date').notNull(),
-})
-
-export const apiKeys = pgTable(
-  'api_keys',
-  {
-    id: uuid('id').primaryKey().defaultRandom(),
-    userId: userId().notNull(),
-    kind: text('kind').$type<ApiKeyKind>().notNull(),
-    name: text('name').notNull().default(''),
-    hash: bytea('hash').notNull().unique('api_keys_hash_key'),
-    hint: text('hint').notNull(),
-    concurrency: integer('concurrency').notNull().default(4),
-    createdAt: time('created_at').notNull().defaultNow(),
-    lastUsedAt: time('last_used_at'),
-    revokedAt: time('revoked_at'),
-  },
-  (t) => [
-    check('api_keys_kind_check', sql`${t.kind} IN ('personal', 'developer', 'website')`),
-    check('api_keys_hash_check', sql`length(${t.hash}) = 32`),
-    check('api_keys_concurrency_check', sql`${t.concurrency} > 0`),
-    index('api_keys_user').on(t.userId),
-    uniqueIndex('api_keys_website').on(t.userId).where(sql`${t.kind} = 'website'`),
-  ],
-)
-
-export const modelVersions = pgTable(
-  'model_versions',
-  {
-    id: int8('id').primaryKey(),
-    name: text('name').notNull(),
-    modelName: text('model_name').notNull(),
-    baseModel: text('base_model').notNull(),
-    type: text('type').notNull(),
-    filename: text('filename').notNull(),
-    coverImage: text('cover_image'),
-    nsfw: boolean('nsfw').notNull().default(false),
-    enabled: boolean('enabled').notNull().default(true),
-    creditsPerImage: int8('credits_per_image').notNull().default(1),
-    createImageModel: text('create_image_model').unique('model_versions_create_image_model_key'),
-  },
-  (t) => [
-    check('model_versions_id_check', sql`${t.id} > 0`),
-    check('model_versions_credits_per_image_check', sql`${t.creditsPerImage} BETWEEN 0 AND 1000000`),
-  ],
-)
-export const catalogRevision = pgTable(
-  'catalog_revision',
-  {
-    onlyRow: boolean('only_row').primaryKey().default(true),
-    revision: uuid('revision').notNull(),
-  },
-  (t) => [check('catalog_revision_only_row_check', sql`${t.onlyRow}`)],
-)
-const apiKeyId = () => uuid('api_key_id').references(() => apiKeys.id)
-const modelVersionId = () => int8('model_version_id').references(() => modelVersions.id)
+import { apiKeyId, userId } from './accounts.js'
+import { modelVersionId } from './catalog.js'
+import { bytea, int8, time } from './columns.js'
 
 export const generations = pgTable(
   'generations',
@@ -194,6 +99,7 @@ export const generations = pgTable(
     ]
   },
 )
+
 export const generationId = () => text('generation_id').references(() => generations.id)
 
 /** The latest attempt is in its generation's row. */
@@ -212,79 +118,6 @@ export const putBackAttempts = pgTable(
   (t) => [primaryKey({ columns: [t.generationId, t.attempt] })],
 )
 
-export const images = pgTable(
-  'images',
-  {
-    slug: text('slug').primaryKey(),
-    generationId: generationId().notNull(),
-    idx: integer('idx').notNull(),
-    seed: int8('seed').notNull(),
-    width: integer('width').notNull(),
-    height: integer('height').notNull(),
-    bytes: int8('bytes').notNull(),
-    sha256: text('sha256').notNull(),
-    madeWith: jsonb('made_with').$type<MadeWith>(),
-    createdAt: time('created_at').notNull().defaultNow(),
-    removedAt: time('removed_at'),
-    removedReason: text('removed_reason'),
-    hasThumbnail: boolean('has_thumbnail').notNull().default(false),
-  },
-  (t) => [
-    check('images_idx_check', sql`${t.idx} BETWEEN 0 AND 3`),
-    unique('images_generation_id_idx_key').on(t.generationId, t.idx),
-    index('images_removed').on(t.slug).where(sql`${t.removedAt} IS NOT NULL`),
-  ],
-)
-
-export const takedowns = pgTable(
-  'takedowns',
-  {
-    slug: text('slug')
-      .primaryKey()
-      .references(() => images.slug),
-    attempts: integer('attempts').notNull().default(0),
-    dueAt: time('due_at').notNull().defaultNow(),
-  },
-  (t) => [index('takedowns_due').on(t.dueAt)],
-)
-
-export const usage = pgTable(
-  'usage',
-  {
-    generationId: generationId().notNull(),
-    idx: integer('idx').notNull(),
-    apiKeyId: apiKeyId().notNull(),
-    userId: userId().notNull(),
-    modelVersionId: modelVersionId().notNull(),
-    createdAt: time('created_at').notNull().defaultNow(),
-  },
-  (t) => [primaryKey({ columns: [t.generationId, t.idx] }), index('usage_user').on(t.userId, t.createdAt)],
-)
-
-export const creditLedger = pgTable(
-  'credit_ledger',
-  {
-    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
-    userId: userId().notNull(),
-    kind: text('kind').$type<'grant' | 'charge' | 'refund'>().notNull(),
-    delta: int8('delta').notNull(),
-    balance: int8('balance').notNull(),
-    generationId: generationId(),
-    note: text('note'),
-    ref: text('ref'),
-    createdAt: time('created_at').notNull().defaultNow(),
-  },
-  (t) => [
-    check('credit_ledger_kind_check', sql`${t.kind} IN ('grant', 'charge', 'refund')`),
-    check('credit_ledger_check', sql`(${t.kind} = 'grant') = (${t.generationId} IS NULL)`),
-    check('credit_ledger_check1', sql`${t.kind} <> 'charge' OR ${t.delta} <= 0`),
-    check('credit_ledger_check2', sql`${t.kind} <> 'refund' OR ${t.delta} >= 0`),
-    unique('credit_ledger_generation_id_kind_key').on(t.generationId, t.kind),
-    uniqueIndex('credit_ledger_ref').on(t.userId, t.ref).where(sql`${t.ref} IS NOT NULL`),
-    index('credit_ledger_user').on(t.userId, t.id),
-  ],
-)
-
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -296,4 +129,46 @@ export const idempotencyKeys = pgTable(
     stored: boolean('stored').notNull().default(false),
   },
   (t) => [primaryKey({ columns: [t.userId, t.key] }), index('idempotency_keys_age').on(t.createdAt)],
+)
+
+export const unansweredRequests = pgTable(
+  'unanswered_requests',
+  {
+    generationId: text('generation_id').primaryKey(),
+    apiKeyId: uuid('api_key_id').notNull(),
+    requestHash: bytea('request_hash').notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [index('unanswered_requests_alike').on(t.apiKeyId, t.requestHash)],
+)
+
+const ofAttempt = () => ({ generationId: text('generation_id').primaryKey(), attempt: integer('attempt').notNull() })
+
+/** Unlogged: deliveries that are not known to have reached the queue. */
+export const unenqueued = pgTable('unenqueued', ofAttempt())
+
+/** Unlogged, like the previews: one-machine mode's live boards. */
+export const generationProgress = pgTable('generation_progress', {
+  ...ofAttempt(),
+  progress: real('progress').notNull(),
+  updatedAt: time('updated_at').notNull().defaultNow(),
+})
+
+export const generationPreviews = pgTable(
+  'generation_previews',
+  {
+    ...ofAttempt(),
+    image: bytea('image').notNull(),
+    updatedAt: time('updated_at').notNull().defaultNow(),
+  },
+  (t) => [check('generation_previews_image_check', sql`length(${t.image}) <= 32768`)],
+)
+
+export const queueTurn = pgTable(
+  'queue_turn',
+  {
+    onlyRow: boolean('only_row').primaryKey().default(true),
+    createImageStreak: integer('create_image_streak').notNull().default(0),
+  },
+  (t) => [check('queue_turn_only_row_check', sql`${t.onlyRow}`)],
 )

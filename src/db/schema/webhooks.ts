@@ -1,8 +1,10 @@
-/** Webhooks. See schema.ts. */
+/** Endpoints of webhooks and their deliveries. */
 import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import type { ClaimedDelivery, DeliveryRecord, WebhookEvent } from '../../core/webhooks/webhook.js'
-import { generationId, int8, time, userId } from './generations.js'
+import { userId } from './accounts.js'
+import { int8, time } from './columns.js'
+import { generationId } from './generations.js'
 
 const never = sql`'-infinity'`
 

@@ -3,7 +3,9 @@ import type { DeliveryStore, WebhookSubject } from '../../core/webhooks/ports.js
 import type { ClaimedDelivery, DeliveryFault } from '../../core/webhooks/webhook.js'
 import { FAILING } from '../../core/webhooks/webhook.js'
 import type { Database } from '../client.js'
-import { generations as g, images as i, modelVersions as m } from '../schema/generations.js'
+import { modelVersions as m } from '../schema/catalog.js'
+import { generations as g } from '../schema/generations.js'
+import { images as i } from '../schema/images.js'
 import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets } from '../schema/webhooks.js'
 import { columns, param, selectAs, setList, statement } from '../statement.js'
 

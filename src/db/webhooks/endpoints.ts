@@ -4,7 +4,7 @@ import type { DeliveryRecord, WebhookEndpoint } from '../../core/webhooks/webhoo
 import { FAILING } from '../../core/webhooks/webhook.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
-import { users } from '../schema/generations.js'
+import { users } from '../schema/accounts.js'
 import { webhookDeliveries as d, webhookEndpoints as e, webhookSecrets as s } from '../schema/webhooks.js'
 import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 

@@ -1,17 +1,15 @@
+import { readdirSync } from 'node:fs'
 import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, type IndexedColumn, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import type pg from 'pg'
 import { expect, it } from 'vitest'
-import * as service from '../../../src/db/schema/generations.js'
-import * as processes from '../../../src/db/schema/process.js'
-import * as webhooks from '../../../src/db/schema/webhooks.js'
-import * as website from '../../../src/db/schema/website.js'
 import { useDatabase } from '../../support/database.js'
 
 const context = useDatabase()
-const TABLES = Object.values({ ...service, ...webhooks, ...website, ...processes }).filter((value) =>
-  is(value, PgTable),
-)
+const FOLDER = '../../../src/db/schema/'
+const FILES = readdirSync(new URL(FOLDER, import.meta.url))
+const MODULES = await Promise.all(FILES.map((file) => import(`${FOLDER}${file}`)))
+const TABLES = MODULES.flatMap((module) => Object.values(module)).filter((value) => is(value, PgTable))
 
 it('the schema describes each table, column, default, constraint and index that the migrations make', async () => {
   const client = await context.db.pool.connect()

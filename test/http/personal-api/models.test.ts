@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ModelVersion } from '../../../src/core/catalog/model-version.js'
 import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
-import { modelVersions } from '../../../src/db/schema/generations.js'
+import { modelVersions } from '../../../src/db/schema/catalog.js'
 import { call } from '../../support/client.js'
 import { givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'

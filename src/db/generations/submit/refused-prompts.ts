@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { RefusedPrompts } from '../../../core/generations/submit/ports.js'
 import type { Database } from '../../client.js'
-import { refusedPrompts as r } from '../../schema/website.js'
+import { refusedPrompts as r } from '../../schema/operator.js'
 import { insertInto, param, statement, typedParams } from '../../statement.js'
 
 /** Stored of one account; of a flood the rest is dropped, or it would fill the disk. */

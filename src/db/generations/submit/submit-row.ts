@@ -1,7 +1,8 @@
 /** A submit, as the statements that store any number of submits take it, and the parts that these statements share. */
 import { sql } from 'drizzle-orm'
 import { type Generation, PARAMETER_NAMES } from '../../../core/generations/generation.js'
-import { generations as g, apiKeys as k, idempotencyKeys as r, users as u } from '../../schema/generations.js'
+import { apiKeys as k, users as u } from '../../schema/accounts.js'
+import { generations as g, idempotencyKeys as r } from '../../schema/generations.js'
 import { insertInto, param, setList, typesOf } from '../../statement.js'
 
 const SUBMITTED_COLUMNS = [

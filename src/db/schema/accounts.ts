@@ -1,0 +1,108 @@
+/** Who may use the service, and how they sign in. */
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { check, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import type { ApiKeyKind, Role } from '../../core/accounts/account.js'
+import { DRAWN_ALIKE, READ_AS } from '../../core/accounts/username.js'
+import { bytea, int8, time } from './columns.js'
+
+/** The same for names that people take for each other, as in core/accounts/username.ts. */
+export const readingOf = (name: SQLWrapper): SQL =>
+  sql`replace(replace(translate(lower(${name}), ${sql.raw(`'${DRAWN_ALIKE}', '${READ_AS}'`)}), 'rn', 'm'), 'vv', 'w')`
+
+export const users = pgTable(
+  'users',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    username: text('username').notNull(),
+    credits: int8('credits').notNull().default(0),
+    createdAt: time('created_at').notNull().defaultNow(),
+    deletedAt: time('deleted_at'),
+    email: text('email'),
+    passwordHash: text('password_hash'),
+    role: text('role').$type<Role>().notNull().default('subscriber'),
+  },
+  (t) => [
+    check('users_username_check', sql`${t.username} ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'`),
+    check('users_credits_check', sql`${t.credits} BETWEEN 0 AND 9007199254740991`),
+    check('users_role_check', sql`${t.role} IN ('subscriber', 'operator')`),
+    check('users_email_check', sql`length(${t.email}) BETWEEN 3 AND 254`),
+    uniqueIndex('users_username').on(sql`lower(${t.username})`).where(sql`${t.deletedAt} IS NULL`),
+    uniqueIndex('users_email').on(sql`lower(${t.email})`).where(sql`${t.deletedAt} IS NULL`),
+    index('users_lookalike').on(readingOf(t.username)).where(sql`${t.deletedAt} IS NULL`),
+  ],
+)
+
+export const userId = () => uuid('user_id').references(() => users.id)
+
+export const subscriptions = pgTable('subscriptions', {
+  userId: userId().primaryKey(),
+  status: text('status').notNull(),
+  plan: text('plan').notNull(),
+  endDate: time('end_date').notNull(),
+})
+
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    userId: userId().notNull(),
+    kind: text('kind').$type<ApiKeyKind>().notNull(),
+    name: text('name').notNull().default(''),
+    hash: bytea('hash').notNull().unique('api_keys_hash_key'),
+    hint: text('hint').notNull(),
+    concurrency: integer('concurrency').notNull().default(4),
+    createdAt: time('created_at').notNull().defaultNow(),
+    lastUsedAt: time('last_used_at'),
+    revokedAt: time('revoked_at'),
+  },
+  (t) => [
+    check('api_keys_kind_check', sql`${t.kind} IN ('personal', 'developer', 'website')`),
+    check('api_keys_hash_check', sql`length(${t.hash}) = 32`),
+    check('api_keys_concurrency_check', sql`${t.concurrency} > 0`),
+    index('api_keys_user').on(t.userId),
+    uniqueIndex('api_keys_website').on(t.userId).where(sql`${t.kind} = 'website'`),
+  ],
+)
+
+export const apiKeyId = () => uuid('api_key_id').references(() => apiKeys.id)
+
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    tokenHash: bytea('token_hash').notNull().unique('sessions_token_hash_key'),
+    userId: userId().notNull(),
+    userAgent: text('user_agent'),
+    createdAt: time('created_at').notNull().defaultNow(),
+    seenAt: time('seen_at').notNull().defaultNow(),
+    expiresAt: time('expires_at').notNull(),
+  },
+  (t) => [index('sessions_user').on(t.userId)],
+)
+
+export const signInLinks = pgTable('sign_in_links', {
+  tokenHash: bytea('token_hash').primaryKey(),
+  userId: userId().notNull(),
+  createdAt: time('created_at').notNull().defaultNow(),
+  expiresAt: time('expires_at').notNull(),
+  email: text('email'),
+})
+
+export const identities = pgTable(
+  'identities',
+  {
+    issuer: text('issuer').notNull(),
+    subject: text('subject').notNull(),
+    userId: userId().notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.issuer, t.subject] })],
+)
+
+export const unsentMails = pgTable('unsent_mails', {
+  id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
+  recipient: text('recipient').notNull(),
+  subject: text('subject').notNull(),
+  body: text('body').notNull(),
+  createdAt: time('created_at').notNull().defaultNow(),
+})

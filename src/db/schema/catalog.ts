@@ -1,0 +1,36 @@
+/** What can be asked for. */
+import { sql } from 'drizzle-orm'
+import { boolean, check, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { int8 } from './columns.js'
+
+export const modelVersions = pgTable(
+  'model_versions',
+  {
+    id: int8('id').primaryKey(),
+    name: text('name').notNull(),
+    modelName: text('model_name').notNull(),
+    baseModel: text('base_model').notNull(),
+    type: text('type').notNull(),
+    filename: text('filename').notNull(),
+    coverImage: text('cover_image'),
+    nsfw: boolean('nsfw').notNull().default(false),
+    enabled: boolean('enabled').notNull().default(true),
+    creditsPerImage: int8('credits_per_image').notNull().default(1),
+    createImageModel: text('create_image_model').unique('model_versions_create_image_model_key'),
+  },
+  (t) => [
+    check('model_versions_id_check', sql`${t.id} > 0`),
+    check('model_versions_credits_per_image_check', sql`${t.creditsPerImage} BETWEEN 0 AND 1000000`),
+  ],
+)
+
+export const modelVersionId = () => int8('model_version_id').references(() => modelVersions.id)
+
+export const catalogRevision = pgTable(
+  'catalog_revision',
+  {
+    onlyRow: boolean('only_row').primaryKey().default(true),
+    revision: uuid('revision').notNull(),
+  },
+  (t) => [check('catalog_revision_only_row_check', sql`${t.onlyRow}`)],
+)

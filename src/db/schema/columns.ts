@@ -1,0 +1,8 @@
+/** Column types that Drizzle lacks, or that all tables write alike. */
+import { bigint, customType, timestamp } from 'drizzle-orm/pg-core'
+
+export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
+
+export const int8 = (name: string) => bigint(name, { mode: 'number' })
+
+export const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })

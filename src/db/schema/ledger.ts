@@ -1,0 +1,44 @@
+/** Credits that moved, and what the keys of developers have used. */
+import { sql } from 'drizzle-orm'
+import { check, index, integer, pgTable, primaryKey, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import { apiKeyId, userId } from './accounts.js'
+import { modelVersionId } from './catalog.js'
+import { int8, time } from './columns.js'
+import { generationId } from './generations.js'
+
+export const creditLedger = pgTable(
+  'credit_ledger',
+  {
+    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
+    userId: userId().notNull(),
+    kind: text('kind').$type<'grant' | 'charge' | 'refund'>().notNull(),
+    delta: int8('delta').notNull(),
+    balance: int8('balance').notNull(),
+    generationId: generationId(),
+    note: text('note'),
+    ref: text('ref'),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [
+    check('credit_ledger_kind_check', sql`${t.kind} IN ('grant', 'charge', 'refund')`),
+    check('credit_ledger_check', sql`(${t.kind} = 'grant') = (${t.generationId} IS NULL)`),
+    check('credit_ledger_check1', sql`${t.kind} <> 'charge' OR ${t.delta} <= 0`),
+    check('credit_ledger_check2', sql`${t.kind} <> 'refund' OR ${t.delta} >= 0`),
+    unique('credit_ledger_generation_id_kind_key').on(t.generationId, t.kind),
+    uniqueIndex('credit_ledger_ref').on(t.userId, t.ref).where(sql`${t.ref} IS NOT NULL`),
+    index('credit_ledger_user').on(t.userId, t.id),
+  ],
+)
+
+export const usage = pgTable(
+  'usage',
+  {
+    generationId: generationId().notNull(),
+    idx: integer('idx').notNull(),
+    apiKeyId: apiKeyId().notNull(),
+    userId: userId().notNull(),
+    modelVersionId: modelVersionId().notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.generationId, t.idx] }), index('usage_user').on(t.userId, t.createdAt)],
+)
