@@ -14,7 +14,7 @@ async function namesIn(file: string): Promise<string[]> {
     .flatMap((selector) => /^[\w-]*\.[\w.-]+/.exec(selector) ?? [])
 }
 
-it('no two style sheets of pages style the same class, since all are joined into one', async () => {
+it('no two style sheets of pages style the same class, so that a class looks the same on every page', async () => {
   const shared = new Set(await namesIn('base.css'))
   const pages = (await readdir(ASSETS)).filter((file) => file.endsWith('.css') && file !== 'base.css')
   const owners = new Map<string, Set<string>>()
