@@ -6,7 +6,7 @@ import type { Pause } from './pauses.js'
 export interface WaitingWork extends Pick<Generation, 'lane' | 'filename'> {
   readonly count: number
   readonly oldestAt: Date
-  /** Over both lanes, of the first and the last of them, by the rule of queue-order.ts. */
+  /** The places of the first and the last of them in the queue of both lanes (queue-order.ts). */
   readonly firstPlace: number
   readonly lastPlace: number
 }

@@ -10,7 +10,7 @@ import { webhookDeliveries as d } from '../schema/webhooks.js'
 import { backends as b } from '../schema/workers.js'
 import { columns, selectAs, statement } from '../statement.js'
 
-/** Of each lane, and of webhooks: what stands behind is left out. */
+/** The most that are counted of each lane, and of webhooks. */
 const COUNTED = 100_000
 
 const waitingIn = (lane: string) => sql`(SELECT ${g.filename}, ${g.createdAt} FROM ${g}

@@ -163,7 +163,7 @@ export function repairMetrics({ counter }: Meters, ends: EndMetrics) {
       wipeMark: {
         ...wipeMark,
         async finish() {
-          // It is set again once a minute, too.
+          // Each full pass sets the mark, even if Redis was not wiped.
           const wasWiped = !(await wipeMark.present())
           const finished = await wipeMark.finish()
           if (finished && wasWiped) healed('redis_restored', 1)

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 export type Meters = ReturnType<typeof meters>
 
 export const meters = (registry: Registry) => ({
-  /** @param zeros values of its one label that are shown from the start: an alert sees no rise of what was not there */
+  /** @param zeros values of its only label that begin at 0; an alert misses the first rise of any other */
   counter<Label extends string>(
     name: string,
     help: string,

@@ -13,7 +13,7 @@ export type Metrics = ReturnType<typeof openMetrics>
 /** Of prom-client's own: gauges that are named like counters. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
-/** A scrape uses what another has read a moment ago. */
+/** Scrapes within this time share one reading. */
 const STATE_FRESH_MS = 1000
 
 interface Sources {
@@ -103,10 +103,10 @@ function stateMetrics({ gauge }: Meters) {
   const single = [running, webhooks, oldestWebhook, audited, passed]
   const labelled: readonly Gauge<string>[] = [waiting, oldest, backends, violations]
 
-  /** Undefined: it could not be read, and an old value would be a lie. */
+  /** @param state undefined if it could not be read: the gauges then show nothing, since old values would be wrong */
   return (state: ServiceState | undefined): void => {
     for (const each of labelled) each.reset()
-    // Reset, they would be 0.
+    // `reset` would set these to 0.
     for (const each of single) each.remove()
     if (!state) return
     for (const { model, count, oldestSeconds } of state.queue) {

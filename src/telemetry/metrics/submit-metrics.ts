@@ -39,7 +39,7 @@ export function submitMetrics({ counter }: Meters, ends: EndMetrics) {
       },
       refusedPrompts: {
         note: (refused) => {
-          // A remote moderator names several.
+          // A remote moderator may name several.
           for (const category of refused.category.split(', ')) hits.inc({ category })
           ports.refusedPrompts.note(refused)
         },

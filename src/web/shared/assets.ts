@@ -27,7 +27,7 @@ const SCRIPT = 'text/javascript; charset=utf-8'
 export const ASSETS = {
   // Every page has it; base.css comes first, because it names the cascade layers.
   style: asset('easel.css', CSS, own('base.css', 'site.css')),
-  // One file: htmx begins a turn of the event loop after its own, and an extension that comes later connects no stream.
+  // One file: htmx starts one turn of the event loop after it is loaded, and an extension loaded later connects no stream.
   htmx: asset('htmx.js', SCRIPT, ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')),
 }
 

@@ -65,7 +65,7 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
 }
 
 export interface SessionCookie {
-  /** Sets who is signed in, where no route of the scope does it. */
+  /** Sets who is signed in, for a request that no hook of the scope has seen. */
   read(request: FastifyRequest): Promise<void>
   /** Begins a session in place of the one that the browser has. False if the account was deleted. */
   signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
@@ -86,7 +86,7 @@ function isSameOrigin({ headers, host }: FastifyRequest, baseUrl: string): boole
 export async function requireSignedIn(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   if (request.signedIn) return undefined
   const isPart = isFragment(request)
-  // A fragment would show the sign-in page inside of the page: the page itself goes there.
+  // A redirected fragment would show the sign-in page inside the page, so htmx moves the whole page there.
   // What a form sends is lost with the session, so one comes back to the page that it is on.
   const page = isPart ? request.headers['hx-current-url'] : request.headers.referer
   const from = isPart || request.method !== 'GET' ? pathOf(page) : request.url
