@@ -18,6 +18,7 @@ import type { Answer } from './output.js'
 import { queueCommands } from './queue-commands.js'
 import type { ReadPassword } from './sign-in-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
+import { workflowCommands } from './workflow-commands.js'
 
 type Output = { write(text: string): unknown }
 
@@ -83,6 +84,7 @@ export async function runCli(
   moderationCommands(program, run)
   auditCommand(program, run)
   backendCommands(program, find, print)
+  workflowCommands(program, print)
   explainMistakes(program, command)
   try {
     await useProxy(env)

@@ -1,0 +1,141 @@
+import type { Sampler } from '../../../core/generations/generation.js'
+import { bindOutput } from './bind-output.js'
+import { bindCfg, bindSampler, bindSeed, bindSteps, type Fixed } from './bind-samplers.js'
+import { bindSize, scaleOf } from './bind-size.js'
+import { bindTexts } from './bind-texts.js'
+import { checkImageTitles, checkKept, checkUnbound, type Needs, needsOf } from './requirements.js'
+import { samplersIn } from './sampler-nodes.js'
+import { ancestorsOf, named, only, type Slot, type Wire, type WorkflowGraph } from './workflow-graph.js'
+
+/** Where in a workflow each parameter is written. */
+export interface Binding {
+  readonly prompt: Slot[]
+  readonly negative: Slot[]
+  readonly width: Slot[]
+  readonly height: Slot[]
+  readonly seed: Slot[]
+  readonly steps: Slot[]
+  readonly cfg: Slot[]
+  readonly sampler: Slot[]
+  readonly scheduler: Slot[]
+  /** Always 1: each image has a copy of the graph. */
+  readonly batch: Slot[]
+  /** Where the parts of a chain of samplers begin and end: scaled by the asked steps / the file's. */
+  readonly stepBounds: Slot[]
+  /** Sizes of later passes: scaled by the asked size / the file's, to multiples of 8. */
+  readonly scaledWidth: Slot[]
+  readonly scaledHeight: Slot[]
+  /** The IMAGE that is saved. */
+  readonly output: Wire
+  /** The nodes whose progress counts. */
+  readonly samplers: string[]
+  /** The image's size divided by the asked one; undefined if the graph does not say it. */
+  readonly scale: number | undefined
+  /** What the output needs: only these nodes are sent. */
+  readonly keep: string[]
+}
+
+export interface BoundWorkflow {
+  readonly graph: WorkflowGraph
+  readonly binding: Binding
+  /** From the file. `sampler` only if its sampler and scheduler are a pair that Easel names. */
+  readonly defaults: {
+    readonly width: number
+    readonly height: number
+    readonly steps?: number
+    readonly cfgScale?: number
+    readonly sampler?: Sampler
+    readonly negativePrompt?: string
+    readonly prompt?: string
+  }
+  /** Easel's parameters that have no effect, each with the reason. */
+  readonly fixed: Fixed[]
+  readonly needs: Needs
+  /** What a person should know of how it was read. */
+  readonly notes: string[]
+}
+
+export interface BindOptions {
+  /** Classes that may reach files and addresses outside the server's models, or load a fixed image. */
+  readonly allowNodes?: readonly string[]
+  /** What `/object_info` calls an output node, where a server is known. */
+  readonly outputClasses?: ReadonlySet<string>
+}
+
+/**
+ * Finds what each parameter is called in a workflow. Nothing is guessed: what is ambiguous is refused.
+ * @throws WorkflowProblem
+ */
+export function bindWorkflow(
+  graph: WorkflowGraph,
+  { allowNodes = [], outputClasses }: BindOptions = {},
+): BoundWorkflow {
+  const { output, leftOut } = bindOutput(graph, outputClasses)
+  const keep = ancestorsOf(graph, output[0])
+  const kept = only(graph, keep)
+  checkKept(graph, kept, new Set(allowNodes))
+  checkImageTitles(kept)
+  const { main, samplers } = samplersIn(kept)
+  const cfg = bindCfg(kept, main, samplers)
+  const texts = bindTexts(kept, main, samplers, cfg.guided)
+  const size = bindSize(kept, main)
+  const seed = bindSeed(kept, samplers)
+  const steps = bindSteps(kept, main, samplers)
+  const sampler = bindSampler(kept, main, samplers)
+  const binding: Binding = {
+    ...{ prompt: texts.prompt, negative: texts.negative, width: size.width, height: size.height, batch: size.batch },
+    ...{ seed: seed.slots, steps: steps.slots, stepBounds: steps.bounds, cfg: cfg.slots },
+    ...{ sampler: sampler.sampler, scheduler: sampler.scheduler },
+    ...{ scaledWidth: size.scaledWidth, scaledHeight: size.scaledHeight },
+    ...{ output, samplers, scale: scaleOf(kept, main, output[0], size.file), keep: [...keep] },
+  }
+  checkUnbound(kept, slotsOf(binding))
+  return {
+    graph,
+    binding,
+    defaults: {
+      ...size.file,
+      ...(steps.value !== undefined && { steps: steps.value }),
+      ...(cfg.value !== undefined && { cfgScale: cfg.value }),
+      ...(sampler.value !== undefined && { sampler: sampler.value }),
+      ...(texts.negativeText !== undefined && { negativePrompt: texts.negativeText }),
+      ...(texts.promptText !== undefined && { prompt: texts.promptText }),
+    },
+    fixed: fixedOf({ cfg, steps, sampler, hasNegative: texts.negative.length > 0 }),
+    needs: needsOf(kept),
+    notes: [
+      ...leftOut.map((id) => `${named(graph, id)} is left out, because it saves another image.`),
+      ...[...texts.notes, ...size.notes, ...seed.notes],
+      ...laterPasses(kept, main, samplers, [...steps.slots, ...steps.bounds]),
+    ],
+  }
+}
+
+/** All inputs that are written. */
+export const slotsOf = (binding: Binding): Slot[] => [
+  ...[...binding.prompt, ...binding.negative, ...binding.width, ...binding.height, ...binding.seed, ...binding.steps],
+  ...[...binding.cfg, ...binding.sampler, ...binding.scheduler, ...binding.batch, ...binding.stepBounds],
+  ...[...binding.scaledWidth, ...binding.scaledHeight],
+]
+
+interface Bound {
+  readonly cfg: { readonly fixed?: string; readonly guided: boolean }
+  readonly steps: { readonly fixed?: string }
+  readonly sampler: { readonly value: unknown; readonly fixed?: string }
+  readonly hasNegative: boolean
+}
+
+function fixedOf({ cfg, steps, sampler, hasNegative }: Bound): Fixed[] {
+  const fixed: Fixed[] = []
+  const noNegative = cfg.guided ? 'no text reaches the negative side of the sampler' : cfg.fixed
+  if (!hasNegative) fixed.push({ parameter: 'negative_prompt', why: `negative_prompt has no effect: ${noNegative}.` })
+  if (cfg.fixed !== undefined) fixed.push({ parameter: 'cfg_scale', why: `cfg_scale has no effect: ${cfg.fixed}.` })
+  if (steps.fixed !== undefined) fixed.push({ parameter: 'steps', why: `steps has no effect: ${steps.fixed}.` })
+  if (sampler.fixed !== undefined) fixed.push({ parameter: 'sampler', why: `sampler has no effect: ${sampler.fixed}.` })
+  return fixed
+}
+
+const laterPasses = (kept: WorkflowGraph, main: string, samplers: readonly string[], steps: readonly Slot[]) =>
+  samplers
+    .filter((id) => id !== main && !steps.some(([node]) => node === id))
+    .map((id) => `The steps, cfg and sampler of ${named(kept, id)} stay as they are in the file.`)

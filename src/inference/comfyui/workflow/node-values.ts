@@ -1,0 +1,67 @@
+import { inputOf, nodeAt, type Slot, usersOf, type WorkflowGraph, wireAt, wiresOf } from './workflow-graph.js'
+
+/** Where a value is written, and the file's own value; `computedBy` is the node whose result is overwritten. */
+export interface Settled {
+  readonly slots: readonly Slot[]
+  readonly value: unknown
+  readonly computedBy?: string
+}
+
+const VALUE_NAMES = ['value', 'seed', 'noise_seed', 'int', 'number']
+
+/** Other programs fill these in; where we write ourselves they do no harm. */
+const PLACEHOLDER = /^%[^%\s]+%$|^__\w+__$|^PARAM_\w+$|\$\{[^}]*\}|^\{\{.*\}\}$|^<[A-Z][A-Z0-9_]*>$/
+
+export const isPlaceholder = (value: unknown): boolean => typeof value === 'string' && PLACEHOLDER.test(value.trim())
+
+/** A number, also written as text, which the server casts. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'string' && value.trim() === '') return undefined
+  const number = typeof value === 'string' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+}
+
+/** Inputs that no one number may feed together: changing one would silently change the other. */
+const FAMILIES = [/width/, /height/, /seed/, /steps/, /cfg/, /denoise|strength|guidance|shift|weight/, /batch|amount/]
+
+const inFamily = (input: string, family: RegExp) => family.test(input.toLowerCase())
+
+/**
+ * A literal is written where it is. A wire from a node that only holds a value: there, since others may use it. Any
+ * other wire is computed: its result is overwritten where it is used. Nothing is followed further, because the inputs
+ * of a computation are something else (a width ended in `GetImageSize.image`).
+ */
+export function settle(graph: WorkflowGraph, [id, input]: Slot, kind: 'number' | 'text' = 'number'): Settled {
+  const wire = wireAt(graph, id, input)
+  if (!wire) return { slots: [[id, input]], value: inputOf(graph, id, input) }
+  const users = usersOf(graph, wire)
+  const family = FAMILIES.find((it) => inFamily(input, it))
+  const isOurs = ([, name]: Slot) => !family || inFamily(name, family)
+  const own = users.filter(([node, name]) => (node === id && name === input) || (family && inFamily(name, family)))
+  const shared = users.some((slot) => !isOurs(slot) && FAMILIES.some((it) => inFamily(slot[1], it)))
+  const held = valueInput(graph, wire[0])
+  const isKind = held !== undefined && isOf(kind, inputOf(graph, wire[0], held))
+  if (!isKind) return { slots: own, value: undefined, computedBy: wire[0] }
+  const value = inputOf(graph, wire[0], held)
+  return shared ? { slots: own, value } : { slots: [[wire[0], held]], value }
+}
+
+const isOf = (kind: 'number' | 'text', value: unknown) =>
+  isPlaceholder(value) || (kind === 'number' ? numberOf(value) !== undefined : typeof value === 'string')
+
+/** The number at an input, or at the node that holds it; undefined if it is computed. */
+export function numberAt(graph: WorkflowGraph, id: string, input: string): number | undefined {
+  const wire = wireAt(graph, id, input)
+  const held = wire && valueInput(graph, wire[0])
+  if (wire) return held === undefined ? undefined : numberOf(inputOf(graph, wire[0], held))
+  return numberOf(inputOf(graph, id, input))
+}
+
+/** The input of a node that does nothing but hold a value. */
+export function valueInput(graph: WorkflowGraph, id: string): string | undefined {
+  const literals = Object.entries(nodeAt(graph, id)?.inputs ?? {}).filter(([name]) => name !== 'control_after_generate')
+  if (wiresOf(graph, id).length > 0) return undefined
+  if (literals.length === 1) return literals[0]?.[0]
+  const values = literals.filter(([name]) => VALUE_NAMES.includes(name))
+  return values.length === 1 ? values[0]?.[0] : undefined
+}

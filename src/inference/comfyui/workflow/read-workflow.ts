@@ -1,0 +1,95 @@
+import { isStorable } from '../../../lib/text.js'
+import { shown, type WorkflowGraph, type WorkflowNode, WorkflowProblem } from './workflow-graph.js'
+
+// Far more than anybody draws: the largest of a few hundred public workflows has some 200 nodes and 0.2 MB.
+const MAX_BYTES = 10_000_000
+const MAX_NODES = 5_000
+const MAX_INPUTS = 500
+const MAX_DEPTH = 32
+
+const EXPORT = 'in ComfyUI, choose "Export (API)" in the menu and bring that file'
+
+/**
+ * Reads the text of a file in ComfyUI's API format; `{"prompt": {…}}`, as the server takes it, is the same.
+ * @throws WorkflowProblem
+ */
+export function readWorkflow(source: string): WorkflowGraph {
+  if (source.length > MAX_BYTES || Buffer.byteLength(source) > MAX_BYTES)
+    throw new WorkflowProblem(
+      `The workflow has more than ${MAX_BYTES / 1e6} MB: remove embedded images and other data from its nodes, then export it again.`,
+    )
+  const nodes = Object.entries(nodesIn(parsed(source)))
+  if (nodes.length === 0) throw new WorkflowProblem(`The workflow has no nodes: ${EXPORT}.`)
+  if (nodes.length > MAX_NODES)
+    throw new WorkflowProblem(
+      `The workflow has ${nodes.length} nodes, and at most ${MAX_NODES} are taken: remove what the image does not need, then export it again.`,
+    )
+  // Object.fromEntries makes an own property even of `__proto__`.
+  return Object.fromEntries(nodes.map(([id, value]) => [id, nodeOf(id, value)]))
+}
+
+function parsed(source: string): unknown {
+  try {
+    return JSON.parse(source.replace(/^\ufeff/, ''))
+  } catch {
+    throw new WorkflowProblem(`The workflow is not JSON: ${EXPORT}.`)
+  }
+}
+
+function nodesIn(root: unknown): object {
+  if (!isRecord(root)) throw new WorkflowProblem(`The workflow is not an object of nodes: ${EXPORT}.`)
+  const inner = Object.hasOwn(root, 'prompt') && isRecord(root.prompt) ? root.prompt : undefined
+  // A node may have the id "prompt".
+  const graph = inner && !Object.hasOwn(inner, 'class_type') ? inner : root
+  const isDrawing = (value: unknown) => isRecord(value) && Array.isArray(value.nodes)
+  if (isDrawing(graph) || isDrawing(graph.workflow))
+    throw new WorkflowProblem(`The workflow is in the format of ComfyUI's editor, which cannot be drawn: ${EXPORT}.`)
+  return graph
+}
+
+function nodeOf(id: string, value: unknown): WorkflowNode {
+  const at = `Node ${shown(id) || '""'}`
+  if (!isStorable(id)) throw new WorkflowProblem(`${at} has an id with characters that are not text: ${EXPORT}.`)
+  // Other programs wrap the graph in requests of their own.
+  if (!isRecord(value) || !(Object.hasOwn(value, 'class_type') || Object.hasOwn(value, 'inputs')))
+    throw new WorkflowProblem(`${at} is not a node: ${EXPORT}.`)
+  const { class_type, inputs, _meta } = value
+  const title = isRecord(_meta) && typeof _meta.title === 'string' ? storableTitle(_meta.title) : undefined
+  if (typeof class_type !== 'string' || class_type === '')
+    throw new WorkflowProblem(
+      `${at}${title ? `, "${shown(title)}",` : ''} has no class_type, because the ComfyUI that exported it does not have that node: install the missing node there, then export the workflow again.`,
+    )
+  if (!isStorable(class_type)) throw new WorkflowProblem(`${at} has a class_type that is not text: ${EXPORT}.`)
+  if (!isRecord(inputs)) throw new WorkflowProblem(`${at} (${shown(class_type)}) has no inputs: ${EXPORT}.`)
+  const count = Object.keys(inputs).length
+  if (count > MAX_INPUTS)
+    throw new WorkflowProblem(
+      `${at} (${shown(class_type)}) has ${count} inputs, and at most ${MAX_INPUTS} are taken: divide it in ComfyUI and export the workflow again.`,
+    )
+  for (const [input, it] of Object.entries(inputs)) checkValue(`${at} (${shown(class_type)})`, input, it)
+  return { class_type, inputs, ...(title === undefined ? {} : { _meta: { title } }) }
+}
+
+const storableTitle = (title: string) => title.replaceAll('\0', '').toWellFormed()
+
+/** Not recursive: a value may be nested a million times. */
+function checkValue(at: string, input: string, value: unknown): void {
+  const open: [unknown, number][] = [
+    [input, 0],
+    [value, 0],
+  ]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const [it, depth] = next
+    if (depth > MAX_DEPTH)
+      throw new WorkflowProblem(`${at} has a value at ${shown(input)} that is nested too deeply: make it simpler.`)
+    if (typeof it === 'string' && !isStorable(it))
+      throw new WorkflowProblem(
+        `${at} has characters at ${shown(input)} that are not text: type the value again in ComfyUI and export the workflow.`,
+      )
+    if (typeof it !== 'object' || it === null) continue
+    for (const [key, inner] of Object.entries(it)) open.push([key, depth + 1], [inner, depth + 1])
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

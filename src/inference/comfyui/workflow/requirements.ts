@@ -1,0 +1,213 @@
+import { titled } from './node-titles.js'
+import { isPlaceholder, numberAt } from './node-values.js'
+import {
+  inputOf,
+  named,
+  nodeAt,
+  type Slot,
+  shown,
+  titleOf,
+  type WorkflowGraph,
+  WorkflowProblem,
+  wireOf,
+  wiresOf,
+} from './workflow-graph.js'
+
+/** What a server must have: `title` and `node` are of the first node that needs it. */
+export interface Needs {
+  readonly classes: { readonly class: string; readonly node: string; readonly title: string }[]
+  readonly files: {
+    readonly class: string
+    readonly node: string
+    readonly title: string
+    readonly input: string
+    readonly file: string
+  }[]
+}
+
+const FILE = /\.(safetensors|sft|ckpt|pt2?|pth|bin|gguf|onnx|engine|yaml)$/i
+
+export function needsOf(kept: WorkflowGraph): Needs {
+  const classes = new Map<string, Needs['classes'][number]>()
+  const files: Needs['files'] = []
+  for (const [node, { class_type, inputs }] of Object.entries(kept)) {
+    const title = titleOf(kept, node)
+    if (!classes.has(class_type)) classes.set(class_type, { class: class_type, node, title })
+    for (const [input, file] of Object.entries(inputs))
+      if (typeof file === 'string' && FILE.test(file)) files.push({ class: class_type, node, title, input, file })
+  }
+  return { classes: [...classes.values()], files }
+}
+
+/** What no graph may have, whatever is bound in it. @throws WorkflowProblem */
+export function checkKept(graph: WorkflowGraph, kept: WorkflowGraph, allowNodes: ReadonlySet<string>): void {
+  for (const id of Object.keys(kept)) {
+    checkWires(kept, id)
+    // The node behind a lost wire may be one that nothing else needs.
+    checkLostWires(graph, id)
+    if (!allowNodes.has(nodeAt(kept, id)?.class_type ?? '')) {
+      checkImages(kept, id)
+      checkReach(kept, id)
+    }
+    checkFrames(kept, id)
+  }
+  checkCycles(kept)
+}
+
+/** A muted node is not exported, but the wire to it is. */
+export function checkWires(kept: WorkflowGraph, id: string): void {
+  const missing = wiresOf(kept, id).find(([, [node]]) => !nodeAt(kept, node))
+  if (missing)
+    throw new WorkflowProblem(
+      `${named(kept, id)} gets its ${shown(missing[0])} from node ${shown(missing[1][0])}, which is not in the file: unmute that node in ComfyUI, or connect another, and export the workflow again.`,
+    )
+}
+
+const WIRED =
+  /^(model|clip|vae|samples|latent_image|conditioning|positive|negative|pixels|images?|mask|guider|sigmas|noise|sampler)$/
+
+/** What was a wire before somebody edited the file: a node's id without its output, or with an output that is no number. */
+function checkLostWires(graph: WorkflowGraph, id: string): void {
+  const isId = (value: unknown) =>
+    (typeof value === 'string' || typeof value === 'number') && nodeAt(graph, String(value)) !== undefined
+  const lost = Object.entries(nodeAt(graph, id)?.inputs ?? {}).find(
+    ([input, value]) => WIRED.test(input) && !wireOf(value) && isId(Array.isArray(value) ? value[0] : value),
+  )
+  if (lost)
+    throw new WorkflowProblem(
+      `${named(graph, id)} has ${shown(JSON.stringify(lost[1]))} at ${lost[0]}, where a wire must be: connect it in ComfyUI and export the workflow again.`,
+    )
+}
+
+/** The words of a class that reach beyond the models of the server: they fetch, read any file, or run code. */
+const REACHING = new Set(
+  'url urls http https download downloader huggingface hf webhook request path paths directory dir folder python eval evaluate evaluator exec execute shell subprocess command script javascript lua'.split(
+    ' ',
+  ),
+)
+const REACHING_INPUT = /^(.*_)?(url|urls|path|paths|directory|dir|folder|folder_path|python_code|code)$/i
+const REACHING_VALUE = /^[a-z][a-z0-9+.-]*:\/\/\S+$|^(\/[^\s/]+\/|~[\\/]|[a-z]:[\\/]|\\\\)|(^|[\\/])\.\.([\\/]|$)/i
+
+const wordsOf = (name: string) =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+
+/** A workflow must not make the server fetch a URL, read a file by its path, run code, or write files of its own. */
+function checkReach(kept: WorkflowGraph, id: string): void {
+  const name = nodeAt(kept, id)?.class_type ?? ''
+  const inputs = Object.entries(nodeAt(kept, id)?.inputs ?? {})
+  const reaching = inputs.find(
+    ([input, value]) =>
+      (REACHING_INPUT.test(input) && value !== '' && (typeof value === 'string' || wireOf(value))) ||
+      (typeof value === 'string' && REACHING_VALUE.test(value.trim())),
+  )
+  const words = wordsOf(name)
+  // The saving node of the output is replaced; one on the way to it would write.
+  if (!reaching && !words.some((word) => REACHING.has(word) || word === 'save')) return
+  const where = reaching ? ` at ${shown(reaching[0])}` : ''
+  throw new WorkflowProblem(
+    `${named(kept, id)} can reach files or addresses outside the server's models${where}: remove it, or allow it with --allow-node '${shown(name)}' if you trust it.`,
+  )
+}
+
+/** @throws WorkflowProblem */
+function checkImages(kept: WorkflowGraph, id: string): void {
+  const name = nodeAt(kept, id)?.class_type ?? ''
+  const isLoader = /load.*(image|mask|video|audio)/i.test(name) || /^(image|mask)$/.test(name)
+  // That one needs to be allowed, whatever it loads.
+  if (!isLoader || wordsOf(name).some((word) => REACHING.has(word))) return
+  throw new WorkflowProblem(
+    `${named(kept, id)} loads an image or another file as input, which is not supported yet: remove it and what needs it, and export the workflow again.`,
+  )
+}
+
+/** The titles of images as input are kept for them. @throws WorkflowProblem */
+export function checkImageTitles(kept: WorkflowGraph): void {
+  for (const role of ['image', 'mask'] as const) {
+    const [id] = titled(kept, role)
+    if (id !== undefined)
+      throw new WorkflowProblem(
+        `${named(kept, id)} has the title "${role}", which is kept for images as input, and those are not supported yet: remove the node, or change its title, and export the workflow again.`,
+      )
+  }
+}
+
+const FRAMES = ['length', 'frames', 'num_frames', 'frame_count', 'video_frames', 'amount']
+
+/** Several frames are a film, and several latents would be several images of one seed. */
+function checkFrames(kept: WorkflowGraph, id: string): void {
+  const name = nodeAt(kept, id)?.class_type ?? ''
+  // It makes a film of what looks like a batch.
+  if (/animate_?diff|^ADE_|motion/i.test(name))
+    throw new WorkflowProblem(
+      `${named(kept, id)} makes several frames, and only one still image can be drawn: remove it and export the workflow again.`,
+    )
+  const isLatent = inputOf(kept, id, 'width') !== undefined || /latent|video|batch/i.test(name)
+  const input = isLatent ? FRAMES.find((it) => (numberAt(kept, id, it) ?? 1) > 1) : undefined
+  if (input !== undefined)
+    throw new WorkflowProblem(
+      `${named(kept, id)} makes several frames, and only one still image can be drawn: set its ${input} to 1 and export the workflow again.`,
+    )
+}
+
+/** Takes away all nodes that wait for none that is left; what stays waits in a circle. */
+function checkCycles(kept: WorkflowGraph): void {
+  const waitsFor = new Map(Object.keys(kept).map((id) => [id, new Set(wiresOf(kept, id).map(([, [node]]) => node))]))
+  const users = new Map<string, string[]>()
+  for (const [id, nodes] of waitsFor)
+    for (const node of nodes) {
+      const those = users.get(node)
+      if (those) those.push(id)
+      else users.set(node, [id])
+    }
+  const ready = [...waitsFor].filter(([, nodes]) => nodes.size === 0).map(([id]) => id)
+  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
+    waitsFor.delete(id)
+    for (const user of users.get(id) ?? []) {
+      const nodes = waitsFor.get(user)
+      nodes?.delete(id)
+      if (nodes?.size === 0) ready.push(user)
+    }
+  }
+  // Whoever waits for one of these is one of them: going on from one to the next ends in the circle.
+  let [inCircle] = waitsFor.keys()
+  for (const passed = new Set<string>(); inCircle !== undefined && !passed.has(inCircle); ) {
+    passed.add(inCircle)
+    ;[inCircle] = waitsFor.get(inCircle) ?? []
+  }
+  if (inCircle !== undefined)
+    throw new WorkflowProblem(
+      `${named(kept, inCircle)} needs its own result, through a circle of wires: disconnect one of them in ComfyUI and export the workflow again.`,
+    )
+}
+
+/** What stays as it is in the file must arrive as it is there. @throws WorkflowProblem */
+export function checkUnbound(kept: WorkflowGraph, bound: readonly Slot[]): void {
+  const keys = new Set(bound.map((slot) => JSON.stringify(slot)))
+  for (const [id, { inputs }] of Object.entries(kept))
+    for (const [input, value] of Object.entries(inputs)) {
+      if (keys.has(JSON.stringify([id, input]))) continue
+      if (isPlaceholder(value))
+        throw new WorkflowProblem(
+          `${named(kept, id)} has ${shown(String(value))} at ${shown(input)}, which another program would replace: choose a value in ComfyUI and export the workflow again.`,
+        )
+      if (hasHugeNumber(value))
+        throw new WorkflowProblem(
+          `${named(kept, id)} has a number at ${shown(input)} that is too large to be sent unchanged: set one below 9007199254740992 in ComfyUI and export the workflow again.`,
+        )
+    }
+}
+
+/** JSON.parse rounds whole numbers beyond 2^53. */
+function hasHugeNumber(value: unknown): boolean {
+  const open = [value]
+  while (open.length > 0) {
+    const it = open.pop()
+    if (typeof it === 'number' && !Number.isSafeInteger(it) && !(Math.abs(it) < 2 ** 53)) return true
+    if (typeof it === 'object' && it !== null) for (const inner of Object.values(it)) open.push(inner)
+  }
+  return false
+}

@@ -1,0 +1,576 @@
+import { describe, expect, it } from 'vitest'
+import type { Binding } from '../../../../src/inference/comfyui/workflow/bind-workflow.js'
+import { bindWorkflow } from '../../../../src/inference/comfyui/workflow/bind-workflow.js'
+import { readWorkflow } from '../../../../src/inference/comfyui/workflow/read-workflow.js'
+import {
+  bound,
+  customAdvanced,
+  type GivenGraph,
+  graphFile,
+  node,
+  refusal,
+  sampler,
+  textToImage,
+} from './given-graphs.js'
+
+/** "3.seed 11.seed" for each parameter that is bound. */
+function shownBinding({ keep: _, ...binding }: Binding) {
+  const slots = Object.entries(binding).filter(([, it]) => Array.isArray(it) && Array.isArray(it[0]))
+  return Object.fromEntries(
+    slots.map(([name, it]) => [name, (it as unknown as string[][]).map((slot) => slot.join('.')).join(' ')]),
+  )
+}
+
+const PLAIN = {
+  ...{ prompt: '6.text', negative: '7.text', width: '5.width', height: '5.height', batch: '5.batch_size' },
+  ...{ seed: '3.seed', steps: '3.steps', cfg: '3.cfg', sampler: '3.sampler_name', scheduler: '3.scheduler' },
+}
+const CUSTOM = { ...PLAIN, seed: '25.noise_seed', steps: '17.steps', cfg: '22.cfg' }
+const without = (of: Record<string, string>, ...names: string[]) =>
+  Object.fromEntries(Object.entries(of).filter(([name]) => !names.includes(name)))
+
+describe('a workflow that ran on a real server', () => {
+  it.each([
+    ['a-split-files', PLAIN, 1, 7, 4],
+    ['b-lora', PLAIN, 1, 7, 4],
+    ['c-clip-skip', PLAIN, 1, 7, 4],
+    ['d-v-prediction-zsnr', PLAIN, 1, 7, 4],
+    [
+      'e-hires-two-pass',
+      { ...PLAIN, seed: '3.seed 11.seed', scaledWidth: '10.width', scaledHeight: '10.height' },
+      1.5,
+      7,
+      4,
+    ],
+    ['f-sampler-custom-advanced-cfg', without(CUSTOM, 'sampler', 'scheduler'), 1, 5, 4],
+    [
+      'f2-sampler-custom-advanced-basic-flux-style',
+      { ...without(CUSTOM, 'sampler', 'scheduler', 'cfg', 'negative'), width: '34.value', height: '35.value' },
+      ...[1, undefined, 4],
+    ],
+    ['g-image-scale-after-decode', PLAIN, 1.5, 7, 4],
+    ['h-save-animated-webp', PLAIN, 1, 7, 4],
+    ['i-missing-node-class', PLAIN, undefined, 7, 4],
+    ['j-missing-file', PLAIN, 1, 7, 4],
+    [
+      'n-primitives',
+      { ...PLAIN, prompt: '23.value', width: '21.value', height: '22.value', seed: '20.value' },
+      ...[1, 7, 4],
+    ],
+    [
+      'o-base-refiner-advanced',
+      {
+        ...{ ...PLAIN, prompt: '6.text 15.text', negative: '7.text 16.text', seed: '3.noise_seed' },
+        ...{ steps: '3.steps 13.steps', stepBounds: '3.end_at_step 13.start_at_step', cfg: '3.cfg 13.cfg' },
+        ...{ sampler: '3.sampler_name 13.sampler_name', scheduler: '3.scheduler 13.scheduler' },
+      },
+      ...[1, 8, 5],
+    ],
+  ] as const)('%s is bound', (name, slots, scale, cfgScale, steps) => {
+    const { binding, defaults } = bindWorkflow(readWorkflow(graphFile(name)))
+    expect(shownBinding(binding)).toEqual(slots)
+    expect(binding.scale).toBe(scale)
+    expect(defaults).toMatchObject({ width: 256, height: 256, steps })
+    expect(defaults.cfgScale).toBe(cfgScale)
+  })
+
+  it.each(['k-img2img', 'l-inpaint-latent-mask', 'm-inpaint-model-conditioning'])(
+    '%s is refused: it needs an image',
+    (name) => {
+      expect(refusal(graphFile(name))).toMatch(
+        /^"Load Image( \(as Mask\))?" \(LoadImage(Mask)?, node 1\d\) loads an image .*not supported yet: remove it/,
+      )
+    },
+  )
+
+  it('says what it needs of a server, and not what only its unused nodes need', () => {
+    const { needs } = bindWorkflow(readWorkflow(graphFile('j-missing-file')))
+    expect(needs.files.map(({ title, file }) => [title, file])).toEqual([
+      ['Load Checkpoint', 'sd_xl_base_1.0.safetensors'],
+      ['Load LoRA', 'add-detail-xl.safetensors'],
+    ])
+    const unused = bound(textToImage({ '50': node('OfNoServer', { file: 'x.safetensors', image: ['8', 0] }) }))
+    expect(unused.needs.classes.map((it) => it.class)).not.toContain('OfNoServer')
+    expect(unused.binding.keep).not.toContain('50')
+  })
+})
+
+const LATER = { model: ['4', 0], positive: ['6', 0], negative: ['7', 0] }
+const advanced = (inputs: Record<string, unknown>) => {
+  const { seed, denoise, ...rest } = sampler().inputs
+  return node('KSamplerAdvanced', {
+    ...rest,
+    noise_seed: seed,
+    add_noise: 'enable',
+    start_at_step: 0,
+    end_at_step: 10000,
+    ...inputs,
+  })
+}
+const upscaled: GivenGraph = {
+  '30': node('ImageUpscaleWithModel', { upscale_model: ['31', 0], image: ['8', 0] }),
+  '31': node('UpscaleModelLoader', { model_name: '4x.pth' }),
+  '32': node('SaveImage', { filename_prefix: 'large', images: ['30', 0] }),
+}
+
+describe('binds', () => {
+  it.each<[string, GivenGraph, Record<string, unknown>]>([
+    ['the last of several saved images', textToImage(upscaled), { output: ['30', 0], scale: undefined }],
+    [
+      'the last of two passes that are both saved',
+      textToImage({
+        '40': sampler({ latent_image: ['3', 0], denoise: 0.5 }),
+        '41': node('VAEDecode', { samples: ['40', 0], vae: ['4', 2] }),
+        '42': node('SaveImage', { images: ['41', 0] }),
+      }),
+      {
+        output: ['41', 0],
+        seed: [
+          ['3', 'seed'],
+          ['40', 'seed'],
+        ],
+      },
+    ],
+    [
+      'the saved image, not the one that is only shown',
+      textToImage({
+        '30': node('PreviewImage', { images: ['31', 0] }),
+        '31': node('ImageInvert', { image: ['8', 0] }),
+      }),
+      { output: ['8', 0] },
+    ],
+    [
+      'the image that is shown, where none is saved',
+      textToImage({ '9': node('PreviewImage', { images: ['8', 0] }) }),
+      { output: ['8', 0] },
+    ],
+    [
+      'the node with the title "output"',
+      textToImage({ ...upscaled, '9': node('SaveImage', { images: ['8', 0] }, 'Easel: Output') }),
+      { output: ['8', 0] },
+    ],
+    [
+      'an image that a node with the title "output" makes',
+      textToImage({
+        '8': node('VAEDecode', { samples: ['3', 0], vae: ['4', 2] }, 'output'),
+        '9': node('Odd', { images: ['8', 0] }),
+      }),
+      { output: ['8', 0] },
+    ],
+    [
+      'a seed node of a pack',
+      textToImage({ '3': sampler({ seed: ['40', 0] }), '40': node('Seed (rgthree)', { seed: -1 }) }),
+      { seed: [['40', 'seed']] },
+    ],
+    [
+      'a computed seed where it is used',
+      textToImage({ '3': sampler({ seed: ['40', 0] }), '40': node('SeedMath', { a: 5, b: 6 }) }),
+      { seed: [['3', 'seed']] },
+    ],
+    [
+      'a computed width where it is used, not at the node that computes it',
+      textToImage({
+        '5': node('EmptyLatentImage', { width: ['40', 0], height: ['40', 1], batch_size: 1 }),
+        '40': node('GetImageSize', { image: ['41', 0] }),
+        '41': node('EmptyImage', { color: 0 }),
+      }),
+      { width: [['5', 'width']], height: [['5', 'height']] },
+    ],
+    [
+      'both sides of a square apart, which one node feeds',
+      textToImage({
+        '5': node('EmptyLatentImage', { width: ['40', 0], height: ['40', 0], batch_size: 1 }),
+        '40': node('PrimitiveInt', { value: 512 }),
+      }),
+      { width: [['5', 'width']], height: [['5', 'height']] },
+    ],
+    [
+      'a width that two nodes share, at the node that holds it',
+      textToImage({
+        '3': sampler({ model: ['41', 0] }),
+        '5': node('EmptyLatentImage', { width: ['40', 0], height: 768, batch_size: 1 }),
+        '40': node('PrimitiveInt', { value: 512 }),
+        '41': node('ModelSamplingFlux', { width: ['40', 0], height: 768, model: ['4', 0] }),
+      }),
+      {
+        width: [['40', 'value']],
+        height: [
+          ['5', 'height'],
+          ['41', 'height'],
+        ],
+      },
+    ],
+    [
+      'a value through a reroute',
+      textToImage({
+        '3': sampler({ steps: ['41', 0] }),
+        '40': node('PrimitiveInt', { value: 12 }),
+        '41': node('Reroute', { '': ['40', 0] }),
+      }),
+      { steps: [['40', 'value']] },
+    ],
+    [
+      'a cfg that feeds a denoise, too, only at the cfg',
+      textToImage({
+        '3': sampler({ cfg: ['40', 0], denoise: ['40', 0] }),
+        '40': node('PrimitiveFloat', { value: 0.9 }),
+      }),
+      { cfg: [['3', 'cfg']] },
+    ],
+    [
+      'all texts of an SDXL encoder, and its size where it is the image’s',
+      textToImage({
+        '6': node('CLIPTextEncodeSDXL', {
+          text_g: 'a cat',
+          text_l: 'a cat',
+          width: 4096,
+          height: 4096,
+          target_width: 512,
+          target_height: 768,
+          clip: ['4', 1],
+        }),
+      }),
+      {
+        prompt: [
+          ['6', 'text_g'],
+          ['6', 'text_l'],
+        ],
+        width: [
+          ['5', 'width'],
+          ['6', 'target_width'],
+        ],
+        height: [
+          ['5', 'height'],
+          ['6', 'target_height'],
+        ],
+      },
+    ],
+    [
+      'Flux’s two texts',
+      textToImage({
+        '6': node('CLIPTextEncodeFlux', { clip_l: 'a cat', t5xxl: 'a cat', guidance: 3.5, clip: ['4', 1] }),
+      }),
+      {
+        prompt: [
+          ['6', 'clip_l'],
+          ['6', 't5xxl'],
+        ],
+      },
+    ],
+    [
+      'the prompt of an encoder, not its system prompt',
+      textToImage({
+        '6': node('CLIPTextEncodeLumina2', { system_prompt: 'superior', user_prompt: 'a cat', clip: ['4', 1] }),
+      }),
+      { prompt: [['6', 'user_prompt']] },
+    ],
+    [
+      'each side by the output of a node that has both',
+      textToImage({
+        '3': sampler({ positive: ['40', 0], negative: ['40', 1] }),
+        '40': node('ControlNetApplyAdvanced', {
+          positive: ['6', 0],
+          negative: ['7', 0],
+          strength: 1,
+          control_net: ['4', 0],
+        }),
+      }),
+      { prompt: [['6', 'text']], negative: [['7', 'text']] },
+    ],
+    [
+      'the texts of a loader that has both',
+      textToImage({
+        '3': sampler({ model: ['40', 0], positive: ['40', 1], negative: ['40', 2], latent_image: ['40', 3] }),
+        '40': node('Efficient Loader', {
+          ckpt_name: 'a.safetensors',
+          positive: 'a cat',
+          negative: 'bad',
+          empty_latent_width: 512,
+          empty_latent_height: 768,
+          batch_size: 1,
+        }),
+      }),
+      { prompt: [['40', 'positive']], negative: [['40', 'negative']], width: [['40', 'empty_latent_width']] },
+    ],
+    [
+      'the text with the title "prompt" within a concatenation',
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+        '40': node('StringConcatenate', { string_a: ['41', 0], string_b: 'masterpiece', delimiter: ', ' }),
+        '41': node('PrimitiveString', { value: 'a cat' }, 'PROMPT'),
+      }),
+      { prompt: [['41', 'value']] },
+    ],
+    [
+      'a detail node between sampler and sigmas',
+      customAdvanced({
+        '3': node('SamplerCustomAdvanced', {
+          noise: ['20', 0],
+          guider: ['21', 0],
+          sampler: ['22', 0],
+          sigmas: ['24', 0],
+          latent_image: ['5', 0],
+        }),
+        '24': node('DetailDaemonSigmas', { amount: 0.1, sigmas: ['23', 0] }),
+      }),
+      { steps: [['23', 'steps']], scheduler: [['23', 'scheduler']] },
+    ],
+    [
+      'the split of a sampler’s sigmas',
+      customAdvanced({
+        '3': node('SamplerCustomAdvanced', {
+          noise: ['20', 0],
+          guider: ['21', 0],
+          sampler: ['22', 0],
+          sigmas: ['24', 1],
+          latent_image: ['5', 0],
+        }),
+        '24': node('SplitSigmas', { step: 2, sigmas: ['23', 0] }),
+      }),
+      { steps: [['23', 'steps']], stepBounds: [['24', 'step']] },
+    ],
+    [
+      'no bound at or beyond the last step',
+      textToImage({ '3': advanced({ end_at_step: 20 }) }),
+      { stepBounds: [], steps: [['3', 'steps']] },
+    ],
+    [
+      'no seed of a sampler that adds no noise',
+      textToImage({
+        '3': advanced({ end_at_step: 10 }),
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': advanced({ add_noise: 'disable', start_at_step: 10, latent_image: ['3', 0] }),
+      }),
+      {
+        seed: [['3', 'noise_seed']],
+        stepBounds: [
+          ['3', 'end_at_step'],
+          ['30', 'start_at_step'],
+        ],
+      },
+    ],
+    [
+      'a size of 0 of a later pass not at all',
+      textToImage({
+        '9': node('SaveImage', { images: ['30', 0] }),
+        '30': node('ImageScale', { width: 1024, height: 0, crop: 'disabled', image: ['8', 0] }),
+      }),
+      { scaledWidth: [['30', 'width']], scaledHeight: [] },
+    ],
+    ['numbers that are written as text', textToImage({ '3': sampler({ steps: '12' }) }), { steps: [['3', 'steps']] }],
+    [
+      'ids of flattened subgraphs',
+      {
+        ...textToImage({ '9': node('SaveImage', { images: ['57:8', 0] }) }),
+        '57:8': node('VAEDecode', { samples: ['3', 0], vae: ['4', 2] }),
+      },
+      { output: ['57:8', 0] },
+    ],
+  ])('%s', (_, graph, expected) => {
+    expect(bound(graph).binding).toMatchObject(expected)
+  })
+
+  it('the file’s values as defaults, with a sampler only if Easel names its pair', () => {
+    expect(bound(customAdvanced()).defaults).toEqual({
+      ...{ width: 512, height: 768, steps: 8, cfgScale: 4, sampler: 'dpmpp_2m_karras' },
+      ...{ prompt: 'a cat', negativePrompt: 'blurred' },
+    })
+    const foreign = bound(textToImage({ '3': sampler({ sampler_name: 'res_multistep', scheduler: 'simple' }) }))
+    expect(foreign.defaults.sampler).toBeUndefined()
+    expect(foreign.fixed).toEqual([
+      { parameter: 'sampler', why: "sampler has no effect: res_multistep with simple is none of Easel's samplers." },
+    ])
+  })
+
+  it.each<[string, GivenGraph, string[]]>([
+    ['a cfg of 1', textToImage({ '3': sampler({ cfg: 1, negative: ['6', 0] }) }), ['negative_prompt', 'cfg_scale']],
+    [
+      'a guider without a scale',
+      customAdvanced({ '21': node('BasicGuider', { model: ['4', 0], conditioning: ['6', 0] }) }),
+      ['negative_prompt', 'cfg_scale'],
+    ],
+    [
+      'a cfg that belongs to the model',
+      customAdvanced({
+        '21': node('BasicGuider', { model: ['40', 0], conditioning: ['6', 0] }),
+        '40': node('ModelWithCfg', { cfg: 3, model: ['4', 0] }),
+      }),
+      ['negative_prompt', 'cfg_scale'],
+    ],
+    [
+      'a zeroed negative side',
+      textToImage({
+        '3': sampler({ negative: ['7', 0] }),
+        '7': node('ConditioningZeroOut', { conditioning: ['6', 0] }),
+      }),
+      ['negative_prompt'],
+    ],
+    [
+      'sigmas that a person has listed',
+      customAdvanced({ '23': node('ManualSigmas', { sigmas: '1, 0.5, 0' }) }),
+      ['steps', 'sampler'],
+    ],
+    [
+      'computed steps',
+      textToImage({ '3': sampler({ steps: ['40', 0] }), '40': node('StepsMath', { a: 1, b: 2 }) }),
+      ['steps'],
+    ],
+    [
+      'a scheduler of Flux.2',
+      customAdvanced({ '23': node('Flux2Scheduler', { steps: 4, width: 512, height: 768 }) }),
+      ['sampler'],
+    ],
+  ])('nothing for what has no effect: %s', (_, graph, parameters) => {
+    expect(bound(graph).fixed.map((it) => it.parameter)).toEqual(parameters)
+  })
+
+  it('the same text of a later pass, and says which text stays', () => {
+    const { binding, notes } = bound(
+      textToImage({
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': sampler({ ...LATER, positive: ['31', 0], negative: ['32', 0], latent_image: ['3', 0], denoise: 0.4 }),
+        '31': node('CLIPTextEncode', { text: 'a cat', clip: ['4', 1] }),
+        '32': node('CLIPTextEncode', { text: 'another text', clip: ['4', 1] }, 'of the detailer'),
+      }),
+    )
+    expect(binding.prompt).toEqual([
+      ['6', 'text'],
+      ['31', 'text'],
+    ])
+    expect(binding.negative).toEqual([['7', 'text']])
+    expect(notes).toEqual([
+      'The text of "of the detailer" (CLIPTextEncode, node 32), for "KSampler" (KSampler, node 30), stays as it is in the file.',
+      'The steps, cfg and sampler of "KSampler" (KSampler, node 30) stay as they are in the file.',
+    ])
+  })
+
+  it('the first text of a guider with two, and says that the second stays', () => {
+    const dual = (text: string) =>
+      bound(
+        customAdvanced({
+          '21': node('DualCFGGuider', {
+            ...{
+              model: ['4', 0],
+              cfg_conds: 5,
+              cfg_cond2_negative: 2,
+              cond1: ['6', 0],
+              cond2: ['40', 0],
+              negative: ['7', 0],
+            },
+          }),
+          '40': node('CLIPTextEncode', { text, clip: ['4', 1] }, 'Second'),
+        }),
+      )
+    expect(dual('a cat').binding).toMatchObject({
+      prompt: [
+        ['6', 'text'],
+        ['40', 'text'],
+      ],
+      cfg: [['21', 'cfg_conds']],
+    })
+    expect(dual('a dog').binding.prompt).toEqual([['6', 'text']])
+    expect(dual('a dog').notes).toEqual([
+      'The text of "Second" (CLIPTextEncode, node 40), for "SamplerCustomAdvanced" (SamplerCustomAdvanced, node 3), stays as it is in the file.',
+    ])
+  })
+
+  it.each<[string, GivenGraph, Record<string, unknown>]>([
+    [
+      'prompt and negative',
+      textToImage({
+        '3': sampler({ positive: ['40', 0], negative: ['40', 1] }),
+        '40': node('Couple', { positive: ['41', 0], negative: ['41', 0] }),
+        '41': node('Join', { conditioning_1: ['6', 0], conditioning_2: ['7', 0] }),
+        '6': node('CLIPTextEncode', { text: 'a', clip: ['4', 1] }, 'Positive'),
+        '7': node('CLIPTextEncode', { text: 'b', clip: ['4', 1] }, 'easel:negative'),
+      }),
+      { prompt: [['6', 'text']], negative: [['7', 'text']] },
+    ],
+    [
+      'size',
+      textToImage({
+        '5': node('LatentOfPack', { size: ['40', 0], batch_size: 4 }),
+        '40': node('Resolution', { width: 512, height: 768 }, 'size'),
+      }),
+      { width: [['40', 'width']], batch: [['5', 'batch_size']], height: [['40', 'height']] },
+    ],
+    [
+      'width and height',
+      textToImage({
+        '5': node('LatentOfPack', { w: ['40', 0], h: ['41', 0] }),
+        '40': node('PrimitiveInt', { value: 512 }, 'Width'),
+        '41': node('PrimitiveInt', { value: 768 }, 'Height'),
+      }),
+      { width: [['40', 'value']], height: [['41', 'value']] },
+    ],
+    [
+      'seed',
+      textToImage({
+        '3': sampler({ seed: ['40', 0] }),
+        '40': node('Hash', { seed: 7, b: ['41', 0] }, 'seed'),
+        '41': node('PrimitiveInt', { value: 1 }),
+      }),
+      { seed: [['40', 'seed']] },
+    ],
+    [
+      'steps',
+      textToImage({
+        '3': sampler({ steps: ['40', 0] }),
+        '40': node('Sum', { a: ['41', 0], b: 1 }),
+        '41': node('PrimitiveInt', { value: 9 }, 'steps'),
+      }),
+      { steps: [['41', 'value']] },
+    ],
+    [
+      'cfg',
+      textToImage({
+        '3': sampler({ cfg: 1 }),
+        '6': node('FluxGuidance', { guidance: 3.5, conditioning: ['40', 0] }, 'cfg'),
+        '40': node('CLIPTextEncode', { text: 'a', clip: ['4', 1] }),
+      }),
+      { cfg: [['6', 'guidance']] },
+    ],
+    [
+      'sampler',
+      textToImage({
+        '40': sampler({}, 'Sampler'),
+        '41': node('VAEDecode', { samples: ['40', 0], vae: ['4', 2] }),
+        '42': node('ImageBlend', { image1: ['8', 0], image2: ['41', 0] }),
+        '9': node('SaveImage', { images: ['42', 0] }),
+      }),
+      {
+        steps: [['40', 'steps']],
+        seed: [
+          ['3', 'seed'],
+          ['40', 'seed'],
+        ],
+      },
+    ],
+  ])('what a person has pointed out with the title %s', (_, graph, expected) => {
+    expect(bound(graph).binding).toMatchObject(expected)
+  })
+
+  it('what the server calls an output node, whatever its name', () => {
+    const graph = textToImage({ '9': node('Zauber', { images: ['8', 0] }) })
+    expect(refusal(graph)).toContain('saves no image')
+    expect(bound(graph, { outputClasses: new Set(['Zauber']) }).binding.output).toEqual(['8', 0])
+  })
+
+  it('a text beside an image that lies on the server, once its loader is allowed', () => {
+    const graph = textToImage({
+      '3': sampler({ positive: ['40', 0], negative: ['40', 1] }),
+      '40': node('ControlNetApplyAdvanced', { positive: ['6', 0], negative: ['7', 0], image: ['41', 0] }),
+      '41': node('LoadImage', { image: 'pose.png' }),
+    })
+    expect(refusal(graph)).toContain('loads an image')
+    expect(bound(graph, { allowNodes: ['LoadImage'] }).binding.prompt).toEqual([['6', 'text']])
+  })
+
+  it('a node that may reach further, once its class is allowed', () => {
+    const graph = textToImage({ '4': node('LoadCheckpointFromUrl', { url: 'https://x.example/a.safetensors' }) })
+    expect(refusal(graph)).toBe(
+      "\"LoadCheckpointFromUrl\" (LoadCheckpointFromUrl, node 4) can reach files or addresses outside the server's models at url: remove it, or allow it with --allow-node 'LoadCheckpointFromUrl' if you trust it.",
+    )
+    expect(bound(graph, { allowNodes: ['LoadCheckpointFromUrl'] }).binding.prompt).toEqual([['6', 'text']])
+  })
+})

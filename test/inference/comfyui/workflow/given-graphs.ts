@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { type BindOptions, bindWorkflow } from '../../../../src/inference/comfyui/workflow/bind-workflow.js'
+import { readWorkflow } from '../../../../src/inference/comfyui/workflow/read-workflow.js'
+import { WorkflowProblem } from '../../../../src/inference/comfyui/workflow/workflow-graph.js'
+
+export interface GivenNode {
+  class_type: string
+  inputs: Record<string, unknown>
+  _meta?: { title?: string }
+}
+export type GivenGraph = Record<string, GivenNode>
+
+export const node = (class_type: string, inputs: Record<string, unknown>, title?: string): GivenNode => ({
+  class_type,
+  inputs,
+  ...(title === undefined ? {} : { _meta: { title } }),
+})
+
+/** A file of `graphs/`, which ran on a real server, by the beginning of its name. */
+export const graphFile = (name: string): string =>
+  readFileSync(new URL(`./graphs/${name}.json`, import.meta.url), 'utf8')
+
+/** One checkpoint, two texts, a sampler, a decoder, an output; `changes` are more nodes, or others for the same ids. */
+export const textToImage = (changes: GivenGraph = {}): GivenGraph => ({
+  '3': sampler(),
+  '4': node('CheckpointLoaderSimple', { ckpt_name: 'pony.safetensors' }),
+  '5': node('EmptyLatentImage', { width: 512, height: 768, batch_size: 4 }),
+  '6': node('CLIPTextEncode', { text: 'a cat', clip: ['4', 1] }),
+  '7': node('CLIPTextEncode', { text: 'blurred', clip: ['4', 1] }),
+  '8': node('VAEDecode', { samples: ['3', 0], vae: ['4', 2] }),
+  '9': node('SaveImage', { filename_prefix: 'ComfyUI', images: ['8', 0] }),
+  ...changes,
+})
+
+export const sampler = (inputs: Record<string, unknown> = {}, title?: string): GivenNode =>
+  node(
+    'KSampler',
+    {
+      ...{ seed: 1, steps: 20, cfg: 7, sampler_name: 'euler', scheduler: 'normal', denoise: 1 },
+      ...{ model: ['4', 0], positive: ['6', 0], negative: ['7', 0], latent_image: ['5', 0] },
+      ...inputs,
+    },
+    title,
+  )
+
+/** The same with SamplerCustomAdvanced, its noise, guider, sampler and sigmas. */
+export const customAdvanced = (changes: GivenGraph = {}): GivenGraph =>
+  textToImage({
+    '3': node('SamplerCustomAdvanced', {
+      ...{ noise: ['20', 0], guider: ['21', 0], sampler: ['22', 0], sigmas: ['23', 0], latent_image: ['5', 0] },
+    }),
+    '20': node('RandomNoise', { noise_seed: 1 }),
+    '21': node('CFGGuider', { cfg: 4, model: ['4', 0], positive: ['6', 0], negative: ['7', 0] }),
+    '22': node('KSamplerSelect', { sampler_name: 'dpmpp_2m' }),
+    '23': node('BasicScheduler', { scheduler: 'karras', steps: 8, denoise: 1, model: ['4', 0] }),
+    ...changes,
+  })
+
+export const bound = (graph: unknown, options?: BindOptions) =>
+  bindWorkflow(readWorkflow(JSON.stringify(graph)), options)
+
+/** The sentence by which a text, or a graph, is refused; anything else that is thrown fails the test. */
+export function refusal(source: unknown, options?: BindOptions): string {
+  try {
+    bindWorkflow(readWorkflow(typeof source === 'string' ? source : JSON.stringify(source)), options)
+  } catch (error) {
+    if (error instanceof WorkflowProblem) return error.message
+    throw error
+  }
+  throw new Error('the workflow was bound')
+}
