@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { reconcile } from '../../../src/core/generations/repair/reconcile.js'
+import { RULES } from '../../../src/core/generations/repair/rules.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
 import { leaderLease } from '../../../src/db/generations/leader-lease.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
@@ -53,6 +55,13 @@ const set = (id: string, what: string) => context.db.pool.query(`UPDATE generati
 
 const versionOf = async (id: string) =>
   (await context.db.pool.query('SELECT ctid::text AS version FROM generations WHERE id = $1', [id])).rows[0].version
+
+it('applies its rules in the order of the table in docs/architecture.md', () => {
+  const document = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8')
+  const rows = [...document.matchAll(/^\| (.+) \| `([a-z_]+)`(?=:| \|)/gm)].map(([, repairs, name]) => [name, repairs])
+  expect(new Map(RULES.map(({ name, repairs }) => [name, repairs]))).toEqual(new Map(rows))
+  expect([...new Set(RULES.map(({ name }) => name))]).toEqual(rows.map(([name]) => name))
+})
 
 describe('an attempt whose worker is gone', () => {
   it('is put back in its place and enqueued again, whatever its tries, until the fifth worker has died under it', async () => {

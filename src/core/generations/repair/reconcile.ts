@@ -1,11 +1,7 @@
 import type { Log } from '../../log.js'
-import { LACKING, type Lacking } from '../failure-reason.js'
-import { endOverdue, withPauses } from './end-overdue.js'
-import { enqueueMissing } from './enqueue-missing.js'
 import type { LeaderLease, ReconcilePorts } from './ports.js'
-import { requeueLost } from './requeue-lost.js'
-import { isWiped, restoreRedis } from './restore-redis.js'
-import { removeInBackground, sweepImages } from './sweep-images.js'
+import { type Pass, RULES, withPauses } from './rules.js'
+import { removeInBackground } from './sweep-images.js'
 
 /** Called with a rule that failed; the next pass retries it. */
 type OnFault = (rule: string, error: unknown) => void
@@ -17,39 +13,20 @@ const logFault =
 
 /**
  * Repairs what a crash left behind: Postgres is the truth, queue and locks follow it. A failed rule stops no other.
- * @param pass `full`: check everything, not only what is new. `trustLeases`: an expired lease means a lost worker
  * @returns whether Redis is known to follow Postgres; true if this pass did not check
  */
-export async function reconcile(
-  ports: ReconcilePorts,
-  { full, trustLeases }: { readonly full: boolean; readonly trustLeases: boolean },
-  onFault = logFault(ports.log),
-): Promise<boolean> {
-  const { rows } = ports
-  /** False: the rule failed, or says that it did not do all its work. */
-  const attempt = async (rule: string, work: () => Promise<unknown>): Promise<boolean> => {
+export async function reconcile(ports: ReconcilePorts, pass: Pass, onFault = logFault(ports.log)): Promise<boolean> {
+  const failed = new Set<string>()
+  for (const { name, when, run } of RULES) {
+    if (when && !(await when(pass, ports, failed))) continue
     try {
-      return (await work()) !== false
+      if ((await run(ports)) === false) failed.add(name)
     } catch (error) {
-      onFault(rule, error)
-      return false
+      failed.add(name)
+      onFault(`reconcile.${name}`, error)
     }
   }
-
-  // No failLost if requeueLost failed: Postgres may have stood still, so that no lease could be renewed.
-  if (trustLeases && (await attempt('reconcile.requeue_lost', () => requeueLost(ports))))
-    await attempt('reconcile.fail_lost', () => endOverdue(ports, rows.failLost))
-  await attempt('reconcile.enqueue', () => enqueueMissing(ports))
-  await attempt('reconcile.fail_expired', () => endOverdue(ports, rows.failExpired))
-  for (const lacking of Object.keys(LACKING) as Lacking[])
-    await attempt('reconcile.fail_unservable', () => endOverdue(ports, () => rows.failUnservable(lacking)))
-  const restores = full || (await isWiped(ports))
-  const restored = !restores || (await attempt('reconcile.restore', () => restoreRedis(ports)))
-  if (full) {
-    await attempt('reconcile.sweep', () => sweepImages(ports))
-    await attempt('reconcile.clean', rows.clean)
-  }
-  return restored
+  return !failed.has('restore')
 }
 
 export type ReconcilerPorts = ReconcilePorts & { readonly leaderLease: LeaderLease }

@@ -1,10 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LOCK_MARGIN_MS } from '../ports.js'
-import { clearLocks } from './clear-locks.js'
 import type { ReconcilePorts } from './ports.js'
-
-/** Whether Redis has lost its keys. */
-export const isWiped = async ({ wipeMark }: ReconcilePorts): Promise<boolean> => !(await wipeMark.present())
 
 /**
  * Sets the locks of all active generations again, enqueues the first queued ones, and clears locks of ended generations.
@@ -34,4 +30,13 @@ export async function restoreRedis(ports: ReconcilePorts): Promise<boolean> {
   // After the locks were set: a generation may have ended meanwhile.
   await clearLocks(ports)
   return wipeMark.finish()
+}
+
+/** A lock of an unstored generation belongs to a submit, and expires. */
+async function clearLocks({ rows, lock }: ReconcilePorts): Promise<void> {
+  for await (const locks of lock.all()) {
+    const ended = new Set(await rows.endedAmong(locks.map(({ generationId }) => generationId)))
+    const stale = locks.filter(({ generationId }) => ended.has(generationId))
+    await Promise.all(stale.map(({ accountId, generationId }) => lock.release(accountId, generationId)))
+  }
 }
