@@ -1,16 +1,13 @@
-/** Model versions, and the file of `models import`: JSON's names on one side, the catalog's on the other. */
-import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { z } from 'zod'
-import { CREATE_IMAGE_MODELS } from '../core/catalog/model-version.js'
+import type { ModelVersion } from '../core/catalog/model-version.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import { modelStore } from '../db/catalog/models.js'
-import { type ImportedModel, operatorModelStore } from '../db/operator/catalog.js'
-import { isLine } from '../lib/text.js'
+import { operatorModelStore } from '../db/operator/catalog.js'
 import { REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
+import { readModelFile, toEntry } from './model-file.js'
 import { OperatorError } from './operator-error.js'
-import { jsonOf, plural, table } from './output.js'
+import { plural, table } from './output.js'
 
 export function modelCommands(program: Command, run: Runner): void {
   const models = program.command('models').description('the model versions that users can choose')
@@ -60,12 +57,12 @@ async function listModels({ db, config }: Operator) {
   const models = await operatorModelStore(db).list()
   const usual = await modelStore(db, config.defaultModelVersionId).findDefault()
   return {
-    json: models.map((model) => jsonOf(model)),
+    json: models.map(toEntry),
     text: table(
       models.map((it) => ({
         ...{ id: it.id, model: it.modelName, version: it.name, base: it.baseModel, type: it.type, file: it.filename },
         ...{
-          credits: it.creditsPerImage,
+          credits: creditsOf(it),
           nsfw: it.nsfw,
           enabled: it.enabled,
           default: it.id === usual?.id,
@@ -76,6 +73,10 @@ async function listModels({ db, config }: Operator) {
     ),
   }
 }
+
+/** Per image; with a formula, what it is at least. */
+const creditsOf = ({ creditsPerImage, pricing }: ModelVersion) =>
+  pricing ? `from ${Math.max(creditsPerImage, pricing.minimum ?? 0)}` : creditsPerImage
 
 async function setEnabled({ db, by }: Operator, id: number, enabled: boolean, reason: string | undefined) {
   if (!(await operatorModelStore(db).setEnabled(id, enabled, by(reason)))) throw noSuchVersion(id)
@@ -92,74 +93,3 @@ async function setPrice({ db, by }: Operator, id: number, credits: number, { rea
 
 const noSuchVersion = (id: number) =>
   new OperatorError(`No model version has the ID ${id}: "easel models list" shows them.`)
-
-const ID = 'must be a whole number from 1'
-const PRICE = `must be a whole number from 0 to ${MAX_PRICE}`
-const text = z.string('must be a text').refine((value) => isLine(value, 255), 'must be one line of 1 to 255 characters')
-const flag = z.boolean('must be true or false')
-
-const entry = z.strictObject({
-  id: z.int(ID).min(1, ID),
-  name: text,
-  model_name: text,
-  base_model: text,
-  type: text,
-  filename: text,
-  cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullish(),
-  nsfw: flag.optional(),
-  enabled: flag.optional(),
-  credits_per_image: z.int(PRICE).min(0, PRICE).max(MAX_PRICE, PRICE).optional(),
-  create_image_model: z.enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`).nullish(),
-})
-
-/** @throws OperatorError with one sentence that names the entry and the field */
-async function readModelFile(path: string): Promise<ImportedModel[]> {
-  const content = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(`${path} can't be read (${error.code}): give the path of a JSON file.`)
-  })
-  const list = parseJson(path, content)
-  if (!Array.isArray(list)) throw new OperatorError(`${path} must hold a JSON array of model versions.`)
-  const models = list.map(toModel)
-  requireDistinct('id', models, ({ id }) => id)
-  requireDistinct('create_image_model', models, ({ createImageModel }) => createImageModel)
-  return models
-}
-
-function parseJson(path: string, content: string): unknown {
-  try {
-    return JSON.parse(content.replace(/^\ufeff/, ''))
-  } catch (error) {
-    throw new OperatorError(`${path} is not valid JSON: ${(error as Error).message}.`)
-  }
-}
-
-function toModel(value: unknown, index: number): ImportedModel {
-  const parsed = entry.safeParse(value)
-  if (!parsed.success) throw new OperatorError(`Entry ${index + 1}: ${mistakeOf(parsed.error, value)}.`)
-  const { model_name, base_model, cover_image, credits_per_image, create_image_model, ...same } = parsed.data
-  return {
-    ...same,
-    modelName: model_name,
-    baseModel: base_model,
-    coverImage: cover_image,
-    creditsPerImage: credits_per_image,
-    createImageModel: create_image_model,
-  }
-}
-
-function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
-  if (issue?.code === 'unrecognized_keys')
-    return `unknown field ${issue.keys.map((key) => `"${key}"`).join(', ')}; the fields are ${Object.keys(entry.shape).join(', ')}`
-  const field = issue?.path[0]
-  if (field === undefined) return 'must be a JSON object'
-  return `${String(field)} ${Object.hasOwn(value as object, field) ? issue?.message : 'is missing'}`
-}
-
-function requireDistinct(field: string, models: readonly ImportedModel[], of: (model: ImportedModel) => unknown): void {
-  const values = models.map(of)
-  for (const [index, value] of values.entries()) {
-    const first = values.indexOf(value)
-    if (value && first < index)
-      throw new OperatorError(`Entries ${first + 1} and ${index + 1} have the same ${field}, ${value}.`)
-  }
-}

@@ -9,12 +9,11 @@ import { hasEnded, type Polled, pollGeneration } from '../core/generations/follo
 import type { Submission, Submitted } from '../core/generations/submit/ports.js'
 import { submitGeneration } from '../core/generations/submit/submit.js'
 import type { ViewableImage } from '../core/images/ports.js'
-import { modelVersionId, requestFields } from '../http/personal-api/generations/submit-schemas.js'
+import { askedOf, DEFAULTS, modelVersionId, requestFields } from '../http/personal-api/generations/submit-schemas.js'
 import * as field from '../http/shared/fields.js'
 import * as drawing from '../http/shared/generation-fields.js'
 import { idempotencyOf } from '../http/shared/idempotency-key.js'
 import type { PersonalApiPorts } from '../http/shared/ports.js'
-import { coreOf } from '../http/shared/responses.js'
 import { credits } from './library-tools.js'
 import { defineTool, READS, refusal, shown, type Tool, type ToolCall, type ToolResult } from './tool.js'
 
@@ -147,11 +146,12 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
 
   const submit = async (input: z.output<typeof generateInput>, call: ToolCall): Promise<Submitted> => {
     const { caller, requestId, waiting } = call
-    const { idempotency_key: ownKey, model_version_id: id, wait_seconds: _, ...body } = input
+    const { idempotency_key: ownKey, model_version_id: id, wait_seconds: _, ...fields } = input
+    const { body } = drawing.completed(requestFields, fields, DEFAULTS)
     const asked = {
       lane: 'personal',
       requestId,
-      request: coreOf(requestFields, body),
+      ...askedOf(fields),
       model: () => modelOf(id),
     } as const
     const submitUnder = (key: string | undefined) => {

@@ -122,7 +122,7 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       }),
       output: verdict,
       annotations: READS,
-      async run({ prompt, negative_prompt: negativePrompt, model_version_id: id }, { caller }) {
+      async run({ prompt, negative_prompt: negativePrompt = '', model_version_id: id }, { caller }) {
         const chosen = typeof id === 'number' ? requireAvailable(await models.find(id), id) : undefined
         const asked = { prompt, negativePrompt, nsfwModel: chosen?.nsfw ?? false }
         const found = await checkPrompt(ports, caller.account.id, asked)

@@ -65,6 +65,50 @@ describe('models import', () => {
     })
   })
 
+  it('takes parameters and a price of its own, keeps them through an update, and lists what it takes', async () => {
+    const turbo = {
+      ...PONY,
+      ...{ credits_per_image: 0, credits_per_megapixel: 1.5, credits_per_step: 0.02, minimum_credits: 1 },
+      defaults: { steps: 8, cfg_scale: 1, sampler: 'euler', width: 1024, height: 1024 },
+      limits: { steps: { min: 1, max: 12 } },
+      ignored: ['negative_prompt', 'cfg_scale'],
+    }
+    await importing([turbo])
+    expect(await listed(101)).toEqual(turbo)
+    await importing([{ ...PONY, credits_per_image: 0, name: 'v7' }])
+    expect(await listed(101)).toEqual({ ...turbo, name: 'v7' })
+    expect((await easel.run('models list')).stdout).toMatch(/from 1/)
+    const none = { credits_per_megapixel: null, credits_per_step: null, minimum_credits: null }
+    await importing([{ ...PONY, ...none, defaults: null, limits: null, ignored: null }])
+    expect(await listed(101)).toEqual(PONY)
+  })
+
+  it.each([
+    [{ credits_per_step: 0.00001 }, 'credits_per_step must be a number from 0 to 1000000 with at most 4 decimals'],
+    [{ credits_per_megapixel: -1 }, 'credits_per_megapixel must be a number'],
+    [{ minimum_credits: 0.5 }, 'minimum_credits must be a whole number'],
+    [{ defaults: { steps: 101 } }, 'in defaults, steps must be an integer from 1 to 100'],
+    [{ defaults: { width: 1001 } }, 'in defaults, width must be a multiple of 8'],
+    [{ defaults: { width: 2048, height: 2048 } }, 'in defaults, width × height must be at most 3145728 pixels'],
+    [{ defaults: { sampler: 'res_multistep' } }, 'in defaults, sampler must be one of: '],
+    [{ defaults: { seed: 1 } }, 'unknown field "seed" in defaults; the fields are negative_prompt, '],
+    [{ limits: { steps: { min: 12, max: 1 } } }, 'limits.steps must be {"min": …, "max": …}'],
+    [{ limits: { steps: { min: 0, max: 12 } } }, 'limits.steps must be {"min": …, "max": …}'],
+    [{ limits: { seed: { min: 0, max: 12 } } }, 'unknown field "seed" in limits; the fields are width, '],
+    [
+      { limits: { steps: { min: 1, max: 12 } }, defaults: { steps: 30 } },
+      'the default steps 30 is outside its own limits',
+    ],
+    [{ limits: { steps: { min: 1, max: 12 } } }, 'the default steps 30 is outside its own limits'],
+    [{ ignored: ['cfg_scale'] }, 'cfg_scale is ignored, so defaults must say what it is.'],
+    [{ ignored: ['prompt'] }, 'ignored.0 must be a list of negative_prompt, steps, cfg_scale, sampler'],
+    [{ ignored: 'steps' }, 'ignored must be a list of negative_prompt'],
+  ])('refuses parameters and prices that cannot be, and changes nothing: %j', async (more, sentence) => {
+    const before = await easel.json('models list')
+    expect(await refusal([{ ...PONY, ...more }])).toContain(`Entry 1: ${sentence}`)
+    expect(await easel.json('models list')).toEqual(before)
+  })
+
   it('moves a Create Image model to another version, or two of them around, in one file', async () => {
     const models: { id: number; create_image_model: string | null }[] = await easel.json('models list')
     const of = (name: string) => models.find((model) => model.create_image_model === name) as (typeof models)[number]
@@ -112,7 +156,7 @@ describe('models import', () => {
       /^Entry 2: create_image_model must be noobai-xl, .*, or null\.$/,
     )
     expect(await wrong({ basemodel: 'Pony' })).toMatch(
-      /^Entry 2: unknown field "basemodel"; the fields are id, name, .*, create_image_model\.$/,
+      /^Entry 2: unknown field "basemodel"; the fields are id, name, .*, create_image_model, .*\.$/,
     )
     expect(await refusal([7])).toBe('Entry 1: must be a JSON object.')
     expect(await refusal([PONY, { ...PONY, name: 'v7' }])).toBe('Entries 1 and 2 have the same id, 101.')

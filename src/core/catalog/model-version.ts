@@ -4,6 +4,7 @@ import {
   modelVersionNotFound,
   modelVersionUnavailable,
 } from '../errors.js'
+import type { ModelParameters, Pricing } from './model-parameters.js'
 
 /** The model IDs of spec 4.6. */
 export const CREATE_IMAGE_MODELS = [
@@ -27,6 +28,8 @@ export interface ModelVersion {
   readonly nsfw: boolean
   readonly enabled: boolean
   readonly creditsPerImage: number
+  readonly pricing: Pricing | null
+  readonly parameters: ModelParameters | null
   /** The Create Image model ID that this version serves, if any. */
   readonly createImageModel: string | null
 }
@@ -123,6 +126,8 @@ const checkpoint = (
   nsfw: false,
   enabled: true,
   creditsPerImage: 1,
+  pricing: null,
+  parameters: null,
   createImageModel: null,
   ...more,
 })

@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import { imagePrice } from '../catalog/model-parameters.js'
 import type { ModelVersion } from '../catalog/model-version.js'
 
 export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
@@ -66,7 +67,10 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
 
 /** What its submitter gets back. */
 export interface SubmittedGeneration
-  extends Pick<Generation, 'id' | 'modelVersionId' | 'modelName' | 'cost' | 'seed' | 'slugs'> {
+  extends Pick<
+    Generation,
+    'id' | 'modelVersionId' | 'modelName' | 'cost' | 'seed' | 'slugs' | 'steps' | 'cfgScale' | 'width' | 'height'
+  > {
   readonly createdAt: Date
 }
 
@@ -129,8 +133,8 @@ export const newGenerationId = (): string => `gen_${randomText(BASE32, 26)}`
 export const newSlug = (): string => randomText(BASE62, 22)
 
 /** In credits. */
-export const priceOf = ({ batchSize }: GenerationRequest, { creditsPerImage }: ModelVersion): number =>
-  creditsPerImage * batchSize
+export const priceOf = (request: GenerationRequest, model: ModelVersion): number =>
+  imagePrice(model, request) * request.batchSize
 
 /** Draws what the server decides (slugs and, unless asked for, the seed) and prices the request. */
 export function newGeneration(

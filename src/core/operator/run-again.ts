@@ -25,6 +25,7 @@ export async function runAgain(ports: RunAgainPorts, id: string, requestId: stri
   try {
     return await submitGeneration(ports, caller, {
       request,
+      omitted: [],
       model,
       lane,
       requestId,

@@ -1,6 +1,7 @@
 /** What can be asked for. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { boolean, check, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import type { ModelParameters, Pricing } from '../../core/catalog/model-parameters.js'
 import { int8 } from './columns.js'
 
 export const modelVersions = pgTable(
@@ -17,6 +18,8 @@ export const modelVersions = pgTable(
     enabled: boolean('enabled').notNull().default(true),
     creditsPerImage: int8('credits_per_image').notNull().default(1),
     createImageModel: text('create_image_model').unique('model_versions_create_image_model_key'),
+    pricing: jsonb('pricing').$type<Pricing>(),
+    parameters: jsonb('parameters').$type<ModelParameters>(),
   },
   (t) => [
     check('model_versions_id_check', sql`${t.id} > 0`),

@@ -13,6 +13,7 @@ import { clientGone } from '../shared/responses.js'
 import {
   createdView,
   createImageSchema,
+  INTERFACE_LIMITS,
   queuedView,
   requireUsableModel,
   withPublicSampler,
@@ -21,13 +22,14 @@ import {
 /** Spec 4.6. */
 export function generateRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {
   app.post('/images/generate', { schema: createImageSchema }, async (request, reply) => {
-    const { model: name, request: generation, webhookUrl } = request.body
+    const { model: name, request: generation, omitted, webhookUrl } = request.body
+    const asked = { request: generation, omitted, interfaceLimits: INTERFACE_LIMITS }
     const submission = (): Submission => ({
       lane: 'create_image',
-      request: generation,
+      ...asked,
       model: async () => {
         const found = await ports.models.findByCreateImageModel(name, catalogRevisionOf(request, reply))
-        return requireUsableModel(ports.abilities, name, found, generation.sampler)
+        return requireUsableModel(ports.abilities, name, found, asked)
       },
       idempotency: idempotencyOf(request, 'create_image'),
     })
@@ -69,7 +71,7 @@ export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX
   const repeatOf = unansweredRepeats(ports.unanswered)
 
   /** @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already */
-  return async (request: FastifyRequest, reply: FastifyReply, submission: Submission) => {
+  return async (request: FastifyRequest, reply: FastifyReply, submission: Parameters<typeof submitFor>[3]) => {
     // Before anything is charged.
     if (waiting >= maxWaiting) throw new AppError('rate_limited', TOO_MANY_WAITING, { retryAfterSeconds: 5 })
     waiting++

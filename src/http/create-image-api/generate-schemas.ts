@@ -4,6 +4,7 @@ import { invalidParameter } from '../../core/errors.js'
 import { LACKING, type ServableNow } from '../../core/generations/failure-reason.js'
 import type { GenerationRequest, Sampler } from '../../core/generations/generation.js'
 import type { Submitted } from '../../core/generations/submit/ports.js'
+import { type AskedRequest, requestFor } from '../../core/generations/submit/requested.js'
 import { createImageRefusals } from '../shared/error-bodies.js'
 import * as field from '../shared/fields.js'
 import * as drawing from '../shared/generation-fields.js'
@@ -26,15 +27,18 @@ export const withPublicSampler = (sentence: string): string =>
 
 /**
  * The model that was asked for by this name, if it can be drawn with the sampler.
- * @throws not_found, model_unavailable, or invalid_request where no live GPU server has the sampler for this model
+ * @throws not_found, model_unavailable, or invalid_request outside the model's limits, and where no live GPU server has
+ *   the sampler for this model
  */
 export async function requireUsableModel(
   abilities: ServableNow,
   name: string,
   found: ModelVersion | undefined,
-  sampler: Sampler,
+  asked: AskedRequest,
 ): Promise<ModelVersion> {
   const model = requireCreateImageModel(found, name)
+  const { sampler } = requestFor(model, asked).request
+  if (model.parameters?.ignored?.includes('sampler')) return model
   if (await abilities.isSamplerUnavailable(model.filename, sampler))
     throw invalidParameter('sampler', withPublicSampler(LACKING.sampler.replace('%', sampler)))
   return model
@@ -42,6 +46,8 @@ export async function requireUsableModel(
 
 /** The bounds of a request, where they are narrower than those of the Personal Access API. */
 export const CREATE_IMAGE_LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const
+/** The same, for the defaults of models. */
+export const INTERFACE_LIMITS = { steps: CREATE_IMAGE_LIMITS.steps, cfgScale: CREATE_IMAGE_LIMITS.cfg_scale }
 
 /** What a request gets that leaves these out. */
 export const DEFAULTS = {
@@ -56,17 +62,24 @@ export const DEFAULTS = {
 /** What to draw and how, except for the size. */
 export const drawingFields = {
   ...drawing.fields,
-  steps: field.withDefault(field.integer('steps', CREATE_IMAGE_LIMITS.steps), DEFAULTS.steps),
-  cfg_scale: field.withDefault(field.number('cfg_scale', CREATE_IMAGE_LIMITS.cfg_scale), DEFAULTS.cfg_scale),
-  sampler: field.withDefault(field.choice('sampler', CREATE_IMAGE_SAMPLERS), DEFAULTS.sampler),
+  steps: field.omittable(field.integer('steps', CREATE_IMAGE_LIMITS.steps), DEFAULTS.steps),
+  cfg_scale: field.omittable(field.number('cfg_scale', CREATE_IMAGE_LIMITS.cfg_scale), DEFAULTS.cfg_scale),
+  sampler: field.omittable(field.choice('sampler', CREATE_IMAGE_SAMPLERS), DEFAULTS.sampler),
   seed: drawing.seed,
 }
 
-/** The fields of a body as the core's request. */
-export const requestOf = (
-  body: z.output<z.ZodObject<typeof drawingFields>>,
-  size: Pick<GenerationRequest, 'width' | 'height' | 'batchSize'>,
-): GenerationRequest => ({ ...coreOf(drawingFields, body), ...size, sampler: samplerOf[body.sampler] })
+const sizedFields = { ...drawingFields, ...drawing.size }
+
+/** The fields of a body as the core's request. @param size what it is if left out */
+export function askedOf(
+  fields: z.output<z.ZodObject<typeof sizedFields>>,
+  batchSize = 1,
+  size: Pick<GenerationRequest, 'width' | 'height'> = drawing.DEFAULT_SIZE,
+): AskedRequest {
+  const { body, omitted } = drawing.completed(sizedFields, fields, { ...DEFAULTS, ...size })
+  const request = { ...coreOf(sizedFields, body), batchSize, sampler: samplerOf[body.sampler] }
+  return { request, omitted }
+}
 
 const createImageModel = field.choice('model', CREATE_IMAGE_MODELS)
 
@@ -78,9 +91,9 @@ export const createImageBody = field
     webhook_url: z.string('webhook_url must be a string.').nullish(),
   })
   .refine(...drawing.fitsCanvas)
-  .transform(({ model, width, height, webhook_url: webhookUrl, ...asked }) => ({
+  .transform(({ model, webhook_url: webhookUrl, ...fields }) => ({
     model,
-    request: requestOf(asked, { width, height, batchSize: 1 }),
+    ...askedOf(fields),
     /** Receives the result; the answer does not wait for it then. */
     webhookUrl: webhookUrl ?? undefined,
   }))
@@ -129,29 +142,46 @@ const queuedImage = z
   .object({ success: z.literal(true), data: queuedData })
   .meta({ id: 'QueuedImage', examples: [{ success: true, data: { ...EXAMPLE_DATA, url: null, status: 'queued' } }] })
 
-/** What an answer repeats of its request. */
+/** What an answer repeats of its request; the rest is the model's to say. */
 interface Repeated {
   readonly model: CreateImageBody['model']
-  readonly request: Pick<GenerationRequest, 'prompt' | 'steps' | 'cfgScale' | 'width' | 'height'>
+  readonly request: Pick<GenerationRequest, 'prompt'>
 }
+type DrawnWith = Pick<Submitted, 'seed' | 'steps' | 'cfgScale' | 'width' | 'height'>
 
-const parametersView = ({ model, request }: Repeated, seed: number) => viewOf(parameters, { ...request, model, seed })
+const parametersView = ({ model, request: { prompt } }: Repeated, drawnWith: DrawnWith) =>
+  viewOf(parameters, { ...drawnWith, prompt, model })
 
 /** The answer when the image is stored. */
 export const createdView = (
-  { seed, createdAt }: Pick<Submitted, 'seed' | 'createdAt'>,
+  { createdAt, ...submitted }: DrawnWith & Pick<Submitted, 'createdAt'>,
   imageId: string,
   url: string,
   asked: Repeated,
 ): z.output<typeof createdImage> => ({
   success: true,
-  data: viewOf(createdData, { imageId, url, status: 'completed', createdAt, parameters: parametersView(asked, seed) }),
+  data: viewOf(createdData, {
+    imageId,
+    url,
+    status: 'completed',
+    createdAt,
+    parameters: parametersView(asked, submitted),
+  }),
 })
 
 /** The answer to a request with a webhook_url, even if it repeats an earlier one whose image is stored already. */
-export function queuedView({ seed, slugs, createdAt }: Submitted, asked: Repeated): z.output<typeof queuedImage> {
+export function queuedView(
+  { slugs, createdAt, ...submitted }: Submitted,
+  asked: Repeated,
+): z.output<typeof queuedImage> {
   const imageId = slugs[0] as string
-  const view = { imageId, url: null, status: 'queued', createdAt, parameters: parametersView(asked, seed) } as const
+  const view = {
+    imageId,
+    url: null,
+    status: 'queued',
+    createdAt,
+    parameters: parametersView(asked, submitted),
+  } as const
   return { success: true, data: viewOf(queuedData, view) }
 }
 

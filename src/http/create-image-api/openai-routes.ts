@@ -6,11 +6,11 @@ import { handleErrors, toAppError } from '../shared/error-responses.js'
 import type { App } from '../shared/fastify-app.js'
 import * as field from '../shared/fields.js'
 import { fitsCanvas, SHARED_LIMITS, side } from '../shared/generation-fields.js'
-import { idempotencyKeyHeader, idempotencyOf } from '../shared/idempotency-key.js'
+import { idempotencyKeyHeader, idempotencyOf, nameIgnored } from '../shared/idempotency-key.js'
 import type { CreateImageApiPorts } from '../shared/ports.js'
 import { EXAMPLE } from '../shared/responses.js'
 import type { CreateImages } from './generate-routes.js'
-import { DEFAULTS, drawingFields, requestOf, requireUsableModel } from './generate-schemas.js'
+import { askedOf, DEFAULTS, drawingFields, INTERFACE_LIMITS, requireUsableModel } from './generate-schemas.js'
 
 const AUTO = 'auto'
 const AUTO_SIZE = { width: 1024, height: 1024 }
@@ -23,7 +23,8 @@ const size = z
   .nullish()
   .describe(`"${AUTO}" or <width>x<height>; left out, ${AUTO_SIZE.width}x${AUTO_SIZE.height} as for "${AUTO}"`)
   .transform((value, context) => {
-    if (value === AUTO || value === undefined || value === null) return { ...AUTO_SIZE, isAuto: value === AUTO }
+    if (value === AUTO || value === undefined || value === null)
+      return { width: undefined, height: undefined, isAuto: value === AUTO }
     const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
     const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
     if (parsed.success) return { ...parsed.data, isAuto: false }
@@ -87,7 +88,7 @@ export const openAiBody = field
     return {
       /** A Create Image model's ID, or a model version's as a string. */
       model: body.model ?? undefined,
-      request: requestOf(body, { ...sides, batchSize: body.n }),
+      ...askedOf({ ...body, ...sides }, body.n, AUTO_SIZE),
       format: body.response_format ?? (isNewer ? 'b64_json' : 'url'),
       /** What was sent and changes nothing: without an Idempotency-Key another value still makes another request. */
       ignored: sentOf(ignoredFields, body),
@@ -177,15 +178,17 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
   })
 
   app.post('/images/generations', { schema: createOpenAiImagesSchema }, async (request, reply) => {
-    const { model, request: generation, format, ignored } = request.body
-    const names = Object.keys(ignored)
-    if (names.length > 0) reply.header('x-ignored-fields', names.join(', '))
+    const { model, request: generation, omitted, format, ignored } = request.body
+    const asked = { request: generation, omitted, interfaceLimits: INTERFACE_LIMITS }
+    const ignoredFields = Object.keys(ignored)
+    nameIgnored(reply, ignoredFields)
     const { submitted, slugs } = await createImages(request, reply, {
       lane: 'create_image',
-      request: generation,
+      ...asked,
+      ignoredFields,
       model: async () => {
         const found = model === undefined ? await ports.models.findDefault() : await findModel(ports.models, model)
-        return requireUsableModel(ports.abilities, model ?? DEFAULTS.model, found, generation.sampler)
+        return requireUsableModel(ports.abilities, model ?? DEFAULTS.model, found, asked)
       },
       idempotency: idempotencyOf({ headers: request.headers, body: underIdempotencyKey(request.body) }, 'openai'),
     })

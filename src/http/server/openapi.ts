@@ -78,8 +78,9 @@ const WAITED = [404, 500, 503, 504]
 /** The headers that only some answers have. */
 const OWN_HEADERS: readonly (readonly [operation: string, statuses: readonly number[], headers: object])[] = [
   ['submitGeneration', [201], SUBMITTED],
+  ['submitGeneration', [200, 201], IGNORED],
   ['submitGeneration', [429], ACTIVE_GENERATION],
-  ['createImage', [200, 202, ...WAITED], SUBMITTED],
+  ['createImage', [200, 202, ...WAITED], { ...SUBMITTED, ...IGNORED }],
   ['createImage', [202], { 'Webhook-Secret': textHeader('Signs what `webhook_url` is told') }],
   ['createImage', [429], ACTIVE_GENERATION],
   ['createOpenAiImages', [200, ...WAITED], SUBMITTED],

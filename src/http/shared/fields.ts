@@ -13,6 +13,13 @@ export const withDefault = <T extends z.ZodType>(field: T, fallback: z.output<T>
     .meta({ default: fallback })
     .transform((value): z.output<T> => value ?? fallback)
 
+/** A field that may be absent or null. `fallback` is what it is then, unless the model version says otherwise. */
+export const omittable = <T extends z.ZodType>(field: T, fallback: z.output<T>) =>
+  field
+    .nullish()
+    .meta({ default: fallback })
+    .transform((value): z.output<T> | undefined => value ?? undefined)
+
 /** The messages of a field that must be there: for a missing value, and for one of the wrong type. */
 export const required = (missing: string, wrongType: string) => ({
   error: ({ input }: { readonly input?: unknown }) => (input === undefined || input === null ? missing : wrongType),

@@ -1,14 +1,15 @@
 /** What both interfaces take of a drawing, and what answers show of it. */
 import { z } from 'zod'
+import type { OptionalParameters } from '../../core/catalog/model-parameters.js'
 import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../core/generations/generation.js'
+import { MAX_PIXELS } from '../../core/generations/submit/requested.js'
 import { isBlank } from '../../lib/text.js'
 import * as field from './fields.js'
-import { EXAMPLE } from './responses.js'
+import { camelCase, EXAMPLE } from './responses.js'
 
 export const MAX_PROMPT_LENGTH = 2000
 export const MIN_SIDE = 256
 export const MAX_SIDE = 2048
-export const MAX_PIXELS = 2048 * 1536
 export const DEFAULT_SIZE = { width: 832, height: 1216 } as const
 /** The seed that means a random one. */
 export const RANDOM_SEED = -1
@@ -33,8 +34,8 @@ export const fields = {
     .refine((value) => !isBlank(value), 'prompt is required and must not be blank.')
     .meta({ minLength: 1, description: 'What to draw' }),
   negative_prompt: field
-    .withDefault(promptText('negative_prompt').describe('What to avoid'), '')
-    .transform((value) => (isBlank(value) ? '' : value)),
+    .omittable(promptText('negative_prompt').describe('What to avoid'), '')
+    .transform((value) => (value !== undefined && isBlank(value) ? '' : value)),
 }
 
 export const side = (name: string) =>
@@ -44,13 +45,16 @@ export const side = (name: string) =>
     .meta({ type: 'integer', description: `Pixels; width × height is at most ${MAX_PIXELS}` })
 
 export const size = {
-  width: field.withDefault(side('width'), DEFAULT_SIZE.width),
-  height: field.withDefault(side('height'), DEFAULT_SIZE.height),
+  width: field.omittable(side('width'), DEFAULT_SIZE.width),
+  height: field.omittable(side('height'), DEFAULT_SIZE.height),
 }
 
 /** A check of both sides, and its issue. */
-export const fitsCanvas: [(size: { width: number; height: number }) => boolean, { path: string[]; message: string }] = [
-  ({ width, height }) => width * height <= MAX_PIXELS,
+export const fitsCanvas: [
+  (size: { width?: number | undefined; height?: number | undefined }) => boolean,
+  { path: string[]; message: string },
+] = [
+  ({ width = DEFAULT_SIZE.width, height = DEFAULT_SIZE.height }) => width * height <= MAX_PIXELS,
   { path: ['width'], message: `width × height must be at most ${MAX_PIXELS} pixels (such as 2048 × 1536).` },
 ]
 
@@ -63,6 +67,20 @@ export const seed = field
   .nullish()
   .meta({ default: RANDOM_SEED })
   .transform((value) => (value === null || value === RANDOM_SEED ? undefined : value))
+
+/** A body with the interface's defaults for what it leaves out, and the names of that, as the core has them. */
+export function completed<Body extends object, Defaults extends Partial<Record<keyof Body, unknown>>>(
+  shape: Readonly<Record<keyof Body, z.ZodType>>,
+  body: Body,
+  defaults: Defaults,
+) {
+  const omitted = Object.keys(shape).filter((name) => name in defaults && body[name as keyof Body] === undefined)
+  const complete = { ...body, ...Object.fromEntries(omitted.map((name) => [name, defaults[name as keyof Body]])) }
+  return {
+    body: complete as { [Name in keyof Body]: Name extends keyof Defaults ? NonNullable<Body[Name]> : Body[Name] },
+    omitted: omitted.map(camelCase) as (keyof OptionalParameters)[],
+  }
+}
 
 /** Those of a generation's parameters that have a default, as answers show them. */
 export const settings = {

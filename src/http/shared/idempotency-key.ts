@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { invalidParameter } from '../../core/errors.js'
 import type { IdempotencyRequest, Submission, SubmitPorts, Submitted } from '../../core/generations/submit/ports.js'
 import type { RequestIdentity } from '../../core/generations/submit/repeats.js'
+import { publicName } from '../../core/generations/submit/requested.js'
 import { submitGeneration } from '../../core/generations/submit/submit.js'
 
 const MAX_KEY_LENGTH = 255
@@ -36,8 +37,11 @@ export const identityOf = ({ caller, method, routeOptions, body }: FastifyReques
   requestHash: hashOf(`${method} ${routeOptions.url}`, body),
 })
 
-const hashOf = (scope: string, body: unknown): Buffer =>
-  createHash('sha256').update(scope).update('\n').update(canonical(body)).digest()
+function hashOf(scope: string, body: unknown): Buffer {
+  // A default that is sent means the same as one that is left out; release 0.2.0 hashed it so, too.
+  const { omitted: _, ...complete } = body as { readonly omitted?: unknown }
+  return createHash('sha256').update(scope).update('\n').update(canonical(complete)).digest()
+}
 
 /** The validated body as text, whatever the order of its fields. */
 const canonical = (body: unknown): string =>
@@ -47,17 +51,22 @@ const canonical = (body: unknown): string =>
       : value,
   )
 
-/** Submits; headers tell of a repeated answer and of the credits that are left. */
+/** Names in a header what was sent and has no effect. */
+export const nameIgnored = (reply: FastifyReply, ignored: readonly string[]): FastifyReply =>
+  ignored.length > 0 ? reply.header('x-ignored-fields', ignored.map(publicName).join(', ')) : reply
+
+/** Submits; headers tell of a repeated answer, of the credits that are left, and of what was ignored. */
 export async function submitFor(
   request: FastifyRequest,
   reply: FastifyReply,
   ports: SubmitPorts,
-  submission: Submission,
+  submission: Submission & { readonly ignoredFields?: readonly string[] },
 ): Promise<Submitted> {
   const { caller, id: requestId } = request
   const submitted = await submitGeneration(ports, caller, { ...submission, requestId })
   request.generationId = submitted.id
   if (submitted.replayed) reply.header('idempotent-replayed', 'true')
+  nameIgnored(reply, [...(submission.ignoredFields ?? []), ...submitted.ignored])
   if (submitted.creditsLeft !== undefined) reply.header('x-credits-remaining', submitted.creditsLeft)
   return submitted
 }

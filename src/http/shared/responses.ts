@@ -29,15 +29,15 @@ export function viewOf<Shape extends z.ZodRawShape>(
 }
 
 /** The opposite of a view: the fields of a body that the shape names, as the core calls them. */
-export function coreOf<Shape extends z.ZodRawShape>(shape: Shape, body: z.output<z.ZodObject<Shape>>) {
-  const fields = Object.keys(shape).map((name) => [camelCase(name), body[name as keyof typeof body]])
-  return Object.fromEntries(fields) as CoreNames<typeof body>
+export function coreOf<Body extends object>(shape: Readonly<Record<keyof Body, z.ZodType>>, body: Body) {
+  const fields = Object.keys(shape).map((name) => [camelCase(name), body[name as keyof Body]])
+  return Object.fromEntries(fields) as CoreNames<Body>
 }
 
 /** Polls ask for the same few names thousands of times a second. */
 const camelCased = new Map<string, string>()
 
-function camelCase(name: string): string {
+export function camelCase(name: string): string {
   let core = camelCased.get(name)
   if (core === undefined) {
     core = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())

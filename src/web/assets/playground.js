@@ -13,9 +13,18 @@ let language = 'curl'
 const credits = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'credit' : 'credits'}`
 const isRunning = () => document.querySelector('#generate').ariaDisabled === 'true'
 
+/** As core/catalog/model-parameters.ts prices it; the server charges by that. */
+function costOf({ image, megapixel, step, minimum, steps: usual, takesSteps }, { shape, steps, batch_size }) {
+  const [width, height] = shape.value.split('x').map(Number)
+  const drawn = takesSteps && steps.value.trim() !== '' ? Number(steps.value) : usual
+  const extra = (megapixel * width * height) / 1e6 + step * drawn
+  // Rates have four decimals: what is below the tenth is the error of floating point.
+  return Math.max(image + Math.ceil(Number(extra.toFixed(10))), minimum) * Number(batch_size.value)
+}
+
 function showCost() {
   const model = form.querySelector('[name=model_version_id]:checked')
-  const cost = Number(model?.dataset.prices.split(' ')[form.elements.batch_size.value - 1])
+  const cost = model ? costOf(JSON.parse(model.dataset.price), form.elements) : Number.NaN
   const button = document.querySelector('#generate')
   const known = Number.isFinite(cost)
   document.querySelector('#cost').textContent = isRunning() ? '· 1 running' : known ? `· ${credits(cost)}` : ''
@@ -59,7 +68,7 @@ function requestOf({ elements }) {
     batch_size: number(elements.batch_size),
     steps: number(elements.steps),
     cfg_scale: number(elements.cfg_scale),
-    sampler: elements.sampler.value,
+    sampler: elements.sampler.value || undefined,
     seed: number(elements.seed),
   }
   const differs = ([name, value]) => value !== undefined && value !== defaults[name]

@@ -52,6 +52,7 @@ export async function givenScene({ db }: Stage, more: UserOptions & Partial<Subm
     },
     submission: {
       lane,
+      omitted: [],
       request: { ...REQUEST, width: 64, height: 64, steps: 2, batchSize: COST },
       model: async () => ({ ...MODEL, filename }),
       idempotency,

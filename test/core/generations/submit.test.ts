@@ -42,7 +42,7 @@ async function submitWith(
       ...ports,
     },
     { account, keyId: user.keyId, keyKind: 'personal', catalogRevision: null },
-    { ...asked, active },
+    { ...asked, omitted: [], active },
   )
 }
 

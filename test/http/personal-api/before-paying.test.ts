@@ -182,9 +182,10 @@ describe('GET /api/v1/capabilities', () => {
     expect(sizes).toHaveLength(9)
     for (const size of sizes) expect(accepts(size), JSON.stringify(size)).toBe(true)
     expect(defaults.model_version_id).toBe(1)
-    expect(generateBody.parse({ ...defaults, ...PROMPT })).toEqual(generateBody.parse(PROMPT))
+    expect(generateBody.parse({ ...defaults, ...PROMPT }).request).toEqual(generateBody.parse(PROMPT).request)
     expect(models).toContainEqual({
       ...{ model_version_id: 10, name: 'V6 XL', model_name: 'Pony Diffusion', credits_per_image: 1 },
+      ...{ pricing: null, defaults: {}, limits: {}, ignored: [] },
     })
     expect(body.rate_limit).toEqual({ requests: 1000, window_seconds: 10 })
   })
@@ -199,7 +200,8 @@ describe('GET /api/v1/capabilities', () => {
     }
     expect(models.every((model: string) => accepts({ model }))).toBe(true)
     expect(samplers.every((sampler: string) => accepts({ sampler }))).toBe(true)
-    expect(createImageBody.parse({ prompt: 'x', ...defaults })).toEqual(createImageBody.parse({ prompt: 'x' }))
+    const { request } = createImageBody.parse({ prompt: 'x', ...defaults })
+    expect(request).toEqual(createImageBody.parse({ prompt: 'x' }).request)
   })
 
   it('answers 304 for the ETag of the last answer, until a price changes', async () => {

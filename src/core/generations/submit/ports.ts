@@ -1,7 +1,9 @@
+import type { IgnorableParameter } from '../../catalog/model-parameters.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import type { ErrorCode } from '../../errors.js'
-import type { Generation, GenerationRequest, GenerationView, SubmittedGeneration } from '../generation.js'
+import type { Generation, GenerationView, SubmittedGeneration } from '../generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../ports.js'
+import type { AskedRequest } from './requested.js'
 
 export interface IdempotencyRequest {
   readonly key: string
@@ -22,8 +24,7 @@ export interface IdempotencyStore {
   find(accountId: string, key: string): Promise<string | undefined>
 }
 
-export interface Submission extends Pick<Generation, 'lane' | 'webhookUrl' | 'requestId'> {
-  readonly request: GenerationRequest
+export interface Submission extends AskedRequest, Pick<Generation, 'lane' | 'webhookUrl' | 'requestId'> {
   /** Finds the requested model version, or throws. Called in its place in the order of checks. */
   readonly model: () => Promise<ModelVersion>
   readonly idempotency: IdempotencyRequest | undefined
@@ -44,6 +45,8 @@ export interface Submitted extends SubmittedGeneration {
   readonly replayed: boolean
   /** The account's balance after the charge, or as it is at a replay; undefined where nothing is charged. */
   readonly creditsLeft: number | undefined
+  /** What was sent and has no effect on the model; empty at a replay. */
+  readonly ignored: readonly IgnorableParameter[]
 }
 
 /** `parameter` is the request's field that the verdict is about. */

@@ -1,5 +1,6 @@
 import { retryInBackground } from '../../../lib/retry.js'
 import { type Caller, requireActiveSubscription } from '../../accounts/account.js'
+import type { IgnorableParameter } from '../../catalog/model-parameters.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import {
   AppError,
@@ -11,10 +12,18 @@ import {
   promptFlagged,
   tooManyConcurrent,
 } from '../../errors.js'
-import { type Generation, newGeneration, newGenerationId, priceOf, type SubmittedGeneration } from '../generation.js'
+import {
+  type Generation,
+  type GenerationRequest,
+  newGeneration,
+  newGenerationId,
+  priceOf,
+  type SubmittedGeneration,
+} from '../generation.js'
 import { LOCK_MARGIN_MS } from '../ports.js'
 import { type CheckPorts, countCheck } from './check-prompt.js'
 import type { InsertOutcome, Submission, SubmitPorts, Submitted } from './ports.js'
+import { type AskedRequest, requestFor } from './requested.js'
 
 /**
  * Charges and queues one generation, or leaves no trace. A repeat, by its Idempotency-Key or of a request that nobody got
@@ -57,13 +66,14 @@ const replayed = ({ account, keyKind }: Caller, first: SubmittedGeneration): Sub
   ...first,
   replayed: true,
   creditsLeft: keyKind === 'developer' ? undefined : account.credits,
+  ignored: [],
 })
 
 async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submission, id: string): Promise<Submitted> {
   const { account } = caller
-  const { request, lane, webhookUrl, requestId } = submission
+  const { lane, webhookUrl, requestId } = submission
   const metered = caller.keyKind === 'developer'
-  const model = await requireAcceptable(ports, caller, submission)
+  const { model, request, ignored } = await requireAcceptable(ports, caller, submission)
   if (!metered) await takeLock(ports, account.id, id, submission.active)
   const from = { accountId: account.id, keyId: caller.keyId, lane, metered, webhookUrl, requestId }
   const generation = newGeneration(id, request, model, from)
@@ -76,10 +86,23 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   }
   // Charged and stored: the answer waits for nothing else.
   announce(ports, { id, accountId: account.id, metered }).catch(() => undefined)
-  const { modelVersionId, modelName, cost, seed, slugs } = generation
+  const { modelVersionId, modelName, cost, seed, slugs, steps, cfgScale, width, height } = generation
   const { createdAt } = inserted
   const creditsLeft = metered ? undefined : inserted.creditsLeft
-  return { id, modelVersionId, modelName, cost, seed, slugs, createdAt, replayed: false, creditsLeft }
+  const drawnWith = { steps, cfgScale, width, height }
+  return {
+    id,
+    modelVersionId,
+    modelName,
+    cost,
+    seed,
+    slugs,
+    ...drawnWith,
+    createdAt,
+    replayed: false,
+    creditsLeft,
+    ignored,
+  }
 }
 
 /** Keeps the account's lock and enqueues the job. If that fails, as while Redis is down, the reconciler does it later. */
@@ -95,18 +118,30 @@ async function announce(
   if (enqueued) await submissions.markEnqueued({ id, attempt: 1 })
 }
 
-/** In the contract's order. @throws subscription_required; not_found or model_unavailable; content_policy_violation */
+interface Acceptable {
+  readonly model: ModelVersion
+  readonly request: GenerationRequest
+  readonly ignored: readonly IgnorableParameter[]
+}
+
+/**
+ * In the contract's order.
+ * @throws subscription_required; not_found or model_unavailable; invalid_request outside the model's limits;
+ *   content_policy_violation
+ */
 async function requireAcceptable(
   { moderator, refusedPrompts }: Pick<SubmitPorts, 'moderator' | 'refusedPrompts'>,
   caller: Caller,
-  submission: Pick<Submission, 'request' | 'model'>,
+  submission: AskedRequest & Pick<Submission, 'model'>,
   isFree = false,
-): Promise<ModelVersion> {
+): Promise<Acceptable> {
   if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account)
   const model = await submission.model()
+  const asked = requestFor(model, submission)
+  // What a client sent, also where the model does not take it; a model's own default is its operator's.
   const { prompt, negativePrompt } = submission.request
   const verdict = await moderator.review({ prompt, negativePrompt, nsfwModel: model.nsfw })
-  if (!verdict.flagged) return model
+  if (!verdict.flagged) return { model, ...asked }
   const { parameter, category, matched, secret } = verdict
   const refused = parameter === 'prompt' ? prompt : negativePrompt
   // Of dry runs, like other free checks, only what the account is not told.
@@ -166,6 +201,7 @@ async function insert(
 
 export interface DryRun {
   readonly model: ModelVersion
+  readonly ignored: readonly IgnorableParameter[]
   readonly creditsNeeded: number
   readonly creditsHeld: number
   /** The charged generation that a submit would have to wait for. */
@@ -179,13 +215,14 @@ export interface DryRun {
 export async function dryRunGeneration(
   ports: Pick<SubmitPorts, 'submissions'> & CheckPorts,
   caller: Caller,
-  submission: Pick<Submission, 'request' | 'model'>,
+  submission: AskedRequest & Pick<Submission, 'model'>,
 ): Promise<DryRun> {
   await countCheck(ports, caller.account.id)
-  const model = await requireAcceptable(ports, caller, submission, true)
+  const { model, request, ignored } = await requireAcceptable(ports, caller, submission, true)
   return {
     model,
-    creditsNeeded: priceOf(submission.request, model),
+    ignored,
+    creditsNeeded: priceOf(request, model),
     creditsHeld: caller.account.credits,
     activeGenerationId: (await ports.submissions.activeGeneration(caller.account.id))?.id,
   }

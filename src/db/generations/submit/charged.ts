@@ -104,7 +104,10 @@ const ACTIVE_GENERATIONS = eachOf<ViewRow, 'accountId'>(
 )
 
 /** What its submitter gets back. */
-export const SUBMITTED = columns(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt')
+export const SUBMITTED = {
+  ...columns(g, 'id', 'modelVersionId', 'modelName', 'cost', 'seed', 'slugs', 'createdAt'),
+  ...columns(g, 'steps', 'cfgScale', 'width', 'height'),
+}
 const FIND = statement<SubmittedGeneration>('find_submitted')`
   SELECT ${selectAs(SUBMITTED)} FROM ${g} WHERE ${g.id} = ${param('id')}`
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { CREATE_IMAGE_MODELS, type ModelStore } from '../../../core/catalog/model-version.js'
+import { CREATE_IMAGE_MODELS, type ModelStore, type ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../../core/generations/generation.js'
+import { MAX_PIXELS, publicName } from '../../../core/generations/submit/requested.js'
 import { singleFlight } from '../../../lib/batch.js'
 import * as createImage from '../../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_SAMPLERS } from '../../create-image-api/generate-schemas.js'
@@ -74,12 +75,52 @@ const rangesOf = <Limits extends object>(limits: Limits) =>
   Object.fromEntries(Object.keys(limits).map((name) => [name, range])) as Record<keyof Limits, typeof range>
 const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
 
+const OWN_LIMITS = { width: 0, height: 0, ...PERSONAL_LIMITS }
+
 const capableModel = z.object({
   model_version_id: z.int(),
   name: z.string(),
   model_name: z.string(),
   credits_per_image: z.int().min(0),
+  pricing: z
+    .object({
+      credits_per_megapixel: z.number().min(0),
+      credits_per_step: z.number().min(0),
+      minimum_credits: z.int().min(0),
+    })
+    .nullable()
+    .describe(
+      'What an image costs besides `credits_per_image`: of 1,000,000 pixels and of a step, summed up, rounded up, and at ' +
+        'least the minimum. `dry_run` tells the price of a request',
+    ),
+  defaults: z.object(drawing.settings).partial().describe('Where they differ from those of all models'),
+  limits: z.object(rangesOf(OWN_LIMITS)).partial().describe('Where they are narrower than those of all models'),
+  ignored: z
+    .array(z.enum(['negative_prompt', 'steps', 'cfg_scale', 'sampler']))
+    .describe('Have no effect on it: a request that sends one is told so by `X-Ignored-Fields`'),
 })
+
+/** A model version as it is listed here. */
+export function capableModelView(model: ModelVersion): z.output<typeof capableModel> {
+  const { pricing, parameters } = model
+  return {
+    ...viewOf(capableModel.pick({ model_version_id: true, name: true, model_name: true, credits_per_image: true }), {
+      ...model,
+      modelVersionId: model.id,
+    }),
+    pricing: pricing && {
+      credits_per_megapixel: pricing.creditsPerMegapixel ?? 0,
+      credits_per_step: pricing.creditsPerStep ?? 0,
+      minimum_credits: pricing.minimum ?? 0,
+    },
+    defaults: publicNames(parameters?.defaults),
+    limits: publicNames(parameters?.limits),
+    ignored: (parameters?.ignored ?? []).map(publicName) as z.output<typeof capableModel>['ignored'],
+  }
+}
+
+const publicNames = (values: object = {}) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [publicName(name), value]))
 
 const capabilities = z
   .object({
@@ -142,14 +183,14 @@ export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimi
         prompt_length: drawing.MAX_PROMPT_LENGTH,
         width: SIDES,
         height: SIDES,
-        pixels: drawing.MAX_PIXELS,
+        pixels: MAX_PIXELS,
         ...PERSONAL_LIMITS,
         seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
       },
       defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED, model_version_id: usual?.id ?? null },
       samplers: [...SAMPLERS],
       recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
-      models: enabled.map((model) => viewOf(capableModel, { ...model, modelVersionId: model.id })),
+      models: enabled.map((model) => capableModelView(model)),
       create_image: {
         models: [...CREATE_IMAGE_MODELS],
         samplers: [...CREATE_IMAGE_SAMPLERS],

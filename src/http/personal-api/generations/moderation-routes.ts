@@ -35,7 +35,7 @@ const moderatePromptSchema = {
 /** Checks a prompt without submitting it: free. */
 export function moderationRoutes(app: App, ports: PersonalApiPorts): void {
   app.post('/moderate', { schema: moderatePromptSchema }, async ({ body, caller }) => {
-    const { prompt, negative_prompt: negativePrompt, model_version_id: id } = body
+    const { prompt, negative_prompt: negativePrompt = '', model_version_id: id } = body
     const model = typeof id === 'number' ? requireAvailable(await ports.models.find(id), id) : undefined
     const asked = { prompt, negativePrompt, nsfwModel: model?.nsfw ?? false }
     return viewOf(moderation, await checkPrompt(ports, caller.account.id, asked))

@@ -5,7 +5,7 @@ import type { GenerationView } from '../../../core/generations/generation.js'
 import { dryRunGeneration } from '../../../core/generations/submit/submit.js'
 import { catalogRevisionOf, isReadAheadFresh } from '../../shared/authentication.js'
 import type { App } from '../../shared/fastify-app.js'
-import { idempotencyOf, submitFor } from '../../shared/idempotency-key.js'
+import { idempotencyOf, nameIgnored, submitFor } from '../../shared/idempotency-key.js'
 import type { PersonalApiPorts } from '../../shared/ports.js'
 import { dryRunView, submitGenerationSchema, submittedView } from './submit-schemas.js'
 
@@ -33,11 +33,14 @@ export function submitRoutes(app: App, ports: PersonalApiPorts): void {
 
   app.decorateRequest('active', undefined)
   app.post('/generate', { schema: submitGenerationSchema, onRequest: readAhead }, async (request, reply) => {
-    const { modelVersionId, request: generation } = request.body
+    const { modelVersionId, ...drawing } = request.body
     const catalogRevision = catalogRevisionOf(request, reply)
     const model = async () => requireAvailable(await ports.models.find(modelVersionId, catalogRevision), modelVersionId)
-    const asked = { request: generation, model }
-    if (request.query.dry_run) return reply.send(dryRunView(await dryRunGeneration(ports, request.caller, asked)))
+    const asked = { ...drawing, model }
+    if (request.query.dry_run) {
+      const dryRun = await dryRunGeneration(ports, request.caller, asked)
+      return nameIgnored(reply, dryRun.ignored).send(dryRunView(dryRun))
+    }
     const idempotency = idempotencyOf(request, 'personal')
     const active = () => activeOf(request, reply)
     const submitted = await submitFor(request, reply, ports, { ...asked, lane: 'personal', idempotency, active })

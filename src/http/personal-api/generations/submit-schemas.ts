@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { GenerationRequest } from '../../../core/generations/generation.js'
 import { SAMPLERS } from '../../../core/generations/generation.js'
 import type { Submitted } from '../../../core/generations/submit/ports.js'
+import type { AskedRequest } from '../../../core/generations/submit/requested.js'
 import type { DryRun } from '../../../core/generations/submit/submit.js'
 import { personalRefusals } from '../../shared/error-bodies.js'
 import * as field from '../../shared/fields.js'
@@ -37,16 +37,16 @@ export const modelVersionId = z
 export const requestFields = {
   ...drawing.fields,
   ...drawing.size,
-  batch_size: field.withDefault(
+  batch_size: field.omittable(
     field.integer('batch_size', PERSONAL_LIMITS.batch_size).describe('How many images'),
     DEFAULTS.batch_size,
   ),
-  steps: field.withDefault(field.integer('steps', PERSONAL_LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
-  cfg_scale: field.withDefault(
+  steps: field.omittable(field.integer('steps', PERSONAL_LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
+  cfg_scale: field.omittable(
     field.number('cfg_scale', PERSONAL_LIMITS.cfg_scale).describe('How closely to follow the prompt'),
     DEFAULTS.cfg_scale,
   ),
-  sampler: field.withDefault(field.choice('sampler', SAMPLERS), DEFAULTS.sampler),
+  sampler: field.omittable(field.choice('sampler', SAMPLERS), DEFAULTS.sampler),
   seed: drawing.seed,
 }
 
@@ -54,10 +54,13 @@ export const generateBody = field
   // Spread before, too, so that the API's description lists the model behind the prompts.
   .body({ ...drawing.fields, model_version_id: modelVersionId, ...requestFields })
   .refine(...drawing.fitsCanvas)
-  .transform((body): { readonly modelVersionId: number; readonly request: GenerationRequest } => ({
-    modelVersionId: body.model_version_id,
-    request: coreOf(requestFields, body),
-  }))
+  .transform(({ model_version_id: modelVersionId, ...body }) => ({ modelVersionId, ...askedOf(body) }))
+
+/** The fields of a body as the core's request. */
+export function askedOf(fields: z.output<z.ZodObject<typeof requestFields>>): AskedRequest {
+  const { body, omitted } = drawing.completed(requestFields, fields, DEFAULTS)
+  return { request: coreOf(requestFields, body), omitted }
+}
 
 const EXAMPLE_DRY_RUN = {
   dry_run: true,

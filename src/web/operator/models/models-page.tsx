@@ -43,7 +43,10 @@ const ModelsPage = ({ models, backends, signedIn }: ModelsPageProps) => (
           <td>
             <span class={`badge ${model.enabled ? 'good' : 'bad'}`}>{model.enabled ? 'on' : 'off'}</span>
           </td>
-          <td class="number">{number(model.creditsPerImage)}</td>
+          <td class="number">
+            {model.pricing && 'from '}
+            {number(Math.max(model.creditsPerImage, model.pricing?.minimum ?? 0))}
+          </td>
           <td>
             <ServedBy backends={backends.filter((it) => serves(it, model))} />
           </td>
@@ -90,7 +93,7 @@ const ModelPage = ({ model, signedIn }: { model: ModelVersion; signedIn: SignedI
       </fieldset>
       <Field
         id="price"
-        label="Credits per image"
+        label={`Credits per image${model.pricing ? ', besides those for its size and steps' : ''}`}
         type="number"
         min={0}
         max={MAX_PRICE}

@@ -55,26 +55,35 @@ export const blankForm = (model: ModelVersion | undefined): Form => ({
   model_version_id: model ? `${model.id}` : '',
   shape: shapeValue(DEFAULTS),
   batch_size: `${DEFAULTS.batch_size}`,
-  steps: `${DEFAULTS.steps}`,
-  cfg_scale: `${DEFAULTS.cfg_scale}`,
-  sampler: DEFAULTS.sampler,
+  ...MODELS_OWN,
   seed: '',
 })
 
-/** A form that draws the same again, with a seed of its own. */
-export const formOf = (
+/** Blank: whichever model is chosen has its own. */
+export const MODELS_OWN = { steps: '', cfg_scale: '', sampler: '' } as const
+
+/** A form that draws the same again, with a seed of its own. @param model of the drawing, if it is on offer */
+export function formOf(
   drawing: GenerationParameters & { readonly modelVersionId: number; readonly batchSize?: number },
-): Form => ({
-  prompt: drawing.prompt,
-  negative_prompt: drawing.negativePrompt,
-  model_version_id: `${drawing.modelVersionId}`,
-  shape: shapeValue(drawing),
-  batch_size: `${drawing.batchSize ?? DEFAULTS.batch_size}`,
-  steps: `${drawing.steps}`,
-  cfg_scale: `${drawing.cfgScale}`,
-  sampler: drawing.sampler,
-  seed: '',
-})
+  model: ModelVersion | undefined,
+): Form {
+  const { defaults = {}, ignored = [] } = model?.parameters ?? {}
+  const { steps = DEFAULTS.steps, cfgScale = DEFAULTS.cfg_scale, sampler = DEFAULTS.sampler } = defaults
+  const usual = { steps, cfgScale, sampler }
+  const own = (name: keyof typeof usual) =>
+    drawing[name] === usual[name] || ignored.includes(name) ? '' : `${drawing[name]}`
+  return {
+    prompt: drawing.prompt,
+    negative_prompt: drawing.negativePrompt,
+    model_version_id: `${drawing.modelVersionId}`,
+    shape: shapeValue(drawing),
+    batch_size: `${drawing.batchSize ?? DEFAULTS.batch_size}`,
+    steps: own('steps'),
+    cfg_scale: own('cfgScale'),
+    sampler: own('sampler'),
+    seed: '',
+  }
+}
 
 /** Forms send line breaks as CR LF. */
 const unixLines = (value: string) => value.replace(/\r\n?/g, '\n')

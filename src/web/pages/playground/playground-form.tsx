@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact'
+import { imagePrice } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { MAX_SEED, priceOf, SAMPLERS } from '../../../core/generations/generation.js'
+import { MAX_SEED, SAMPLERS } from '../../../core/generations/generation.js'
 import { DEFAULTS, PERSONAL_LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH } from '../../../http/shared/generation-fields.js'
 import { Field } from '../../parts/page-parts.js'
-import { bodyOf, type Form, type Shape, shapesFor, shapeValue } from './form.js'
+import { bodyOf, type Form, MODELS_OWN, type Shape, shapesFor, shapeValue } from './form.js'
 import { creditsText, Generate } from './stage.js'
 
 export interface Problem {
@@ -28,22 +29,24 @@ export interface FormProps {
 
 const COUNTS = Array.from({ length: PERSONAL_LIMITS.batch_size.max }, (_, n) => n + PERSONAL_LIMITS.batch_size.min)
 
-/** What each number of images costs, in the order of COUNTS. */
-const pricesOf = (model: ModelVersion) => COUNTS.map((batchSize) => priceOf({ ...FOR_PRICE, batchSize }, model))
+/** Steps of a form that names none. */
+const stepsOf = ({ parameters }: ModelVersion) => parameters?.defaults?.steps ?? DEFAULTS.steps
 
-const FOR_PRICE = {
-  ...{ prompt: '', negativePrompt: '', width: DEFAULTS.width, height: DEFAULTS.height, steps: DEFAULTS.steps },
-  ...{ cfgScale: DEFAULTS.cfg_scale, sampler: DEFAULTS.sampler, seed: undefined },
+function costOf(form: Form, model: ModelVersion): number | null {
+  const { width, height, batch_size, steps = stepsOf(model) } = bodyOf(form)
+  const isIgnored = model.parameters?.ignored?.includes('steps')
+  const size = { width: width ?? DEFAULTS.width, height: height ?? DEFAULTS.height }
+  const price = imagePrice(model, { ...size, steps: isIgnored ? stepsOf(model) : steps })
+  return COUNTS.includes(batch_size ?? 0) ? price * Number(batch_size) : null
 }
+
+const OWN = 'The model’s own'
 
 export function PlaygroundForm({ form, models, credits, running, problem, example }: FormProps) {
   const model = models.find(({ id }) => `${id}` === form.model_version_id)
-  const cost = model ? (pricesOf(model)[COUNTS.indexOf(Number(form.batch_size))] ?? null) : null
+  const cost = model ? costOf(form, model) : null
   const isTuned =
-    form.seed !== '' ||
-    form.steps !== `${DEFAULTS.steps}` ||
-    form.cfg_scale !== `${DEFAULTS.cfg_scale}` ||
-    form.sampler !== DEFAULTS.sampler
+    form.seed !== '' || Object.keys(MODELS_OWN).some((name) => form[name as keyof typeof MODELS_OWN] !== '')
   return (
     <form
       id="create"
@@ -126,17 +129,19 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
       <details id="tuning" open={isTuned}>
         <summary>Fine tuning</summary>
         <div class="tuning">
-          <NumberField name="steps" label="Steps" value={form.steps} {...PERSONAL_LIMITS.steps} />
+          <NumberField name="steps" label="Steps" value={form.steps} {...PERSONAL_LIMITS.steps} placeholder={OWN} />
           <NumberField
             name="cfg_scale"
             label="Guidance (cfg_scale)"
             value={form.cfg_scale}
             {...PERSONAL_LIMITS.cfg_scale}
             step="0.5"
+            placeholder={OWN}
           />
           <div class="field">
             <label for="sampler">Sampler</label>
             <select id="sampler" name="sampler">
+              <option value="">{OWN}</option>
               {SAMPLERS.map((sampler) => (
                 <option selected={sampler === form.sampler}>{sampler}</option>
               ))}
@@ -190,7 +195,13 @@ const ModelChoice = ({ model, checked }: { model: ModelVersion; checked: boolean
     name="model_version_id"
     value={`${model.id}`}
     checked={checked}
-    data={{ 'data-prices': pricesOf(model).join(' ') }}
+    data={{
+      'data-price': JSON.stringify({
+        ...{ image: model.creditsPerImage, minimum: model.pricing?.minimum ?? 0, steps: stepsOf(model) },
+        takesSteps: !model.parameters?.ignored?.includes('steps'),
+        ...{ megapixel: model.pricing?.creditsPerMegapixel ?? 0, step: model.pricing?.creditsPerStep ?? 0 },
+      }),
+    }}
   >
     <b>
       <bdi>{model.modelName}</bdi>
@@ -198,7 +209,8 @@ const ModelChoice = ({ model, checked }: { model: ModelVersion; checked: boolean
     <span class="small quiet">
       <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi> ·{' '}
       <span class="price">
-        {creditsText(model.creditsPerImage)}
+        {model.pricing && 'from '}
+        {creditsText(Math.max(model.creditsPerImage, model.pricing?.minimum ?? 0))}
         {model.nsfw && ' · 18+'}
       </span>
     </span>

@@ -51,7 +51,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       ports.history.generations(id, {}, { limit: 1, after: undefined }),
     ])
     const latest = active?.generation ?? items[0]
-    const shown = await asked(models, latest && formOf(latest))
+    const shown = await asked(models, latest && formOf(latest, modelOf(models, latest)))
     const ended = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS ? latest : undefined
     const returning = latest !== undefined
     const props = { signedIn, models, active, ended, returning, baseUrl, urls: ports.images }
@@ -84,11 +84,11 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       const text = inWords(issue?.message ?? 'The form is not complete: check its fields.')
       return refuse(400, { text, field: issue?.path.join('.') })
     }
-    const { modelVersionId, request: drawing } = checked.data
+    const { modelVersionId, ...drawing } = checked.data
     const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
     try {
       const submission = {
-        request: drawing,
+        ...drawing,
         model,
         lane: 'personal',
         requestId: request.id,
@@ -155,6 +155,9 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   streamRoutes(app, options)
 }
 
+const modelOf = (models: readonly ModelVersion[], { modelVersionId }: { readonly modelVersionId: number }) =>
+  models.find(({ id }) => id === modelVersionId)
+
 interface Shown {
   readonly form: Form
   readonly example: boolean
@@ -174,7 +177,9 @@ async function formFor(
     ports.models.findDefault(),
   ])
   const isOffered = ({ model_version_id: id }: Form) => models.some((offered) => `${offered.id}` === id)
-  const before = image ? formOf(image) : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
+  const before = image
+    ? formOf(image, modelOf(models, image))
+    : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
   const form = {
     ...before,
     ...(image && seed === '1' && { seed: `${image.seed}` }),
