@@ -19,21 +19,3 @@ const INTERNAL = `The generation failed because of an internal error. ${SUBMIT_A
 
 /** The subscriber's message for an error of the last try. */
 export const publicReason = (error: unknown): string => (error instanceof BackendError ? error.publicMessage : INTERNAL)
-
-/** Messages by what no live backend can serve; `%` is replaced by the model's name, the sampler, the seed, … */
-export const LACKING = {
-  model: 'The model "%" is not loaded on any GPU server at the moment. Choose another model.',
-  sampler: 'The sampler "%" is not available on the GPU servers. Choose another sampler.',
-  seed: 'The seed % is too large for the GPU servers. Choose a seed up to 2147483644.',
-  size: 'The size % is not available on the GPU servers. Choose a width and a height that are multiples of 64.',
-  cfg_scale: 'The cfg_scale % is not available on the GPU servers. Choose one up to 20.',
-} as const
-
-/** A requirement of a generation that no live backend meets. */
-export type Lacking = keyof typeof LACKING
-
-/** What the live backends can do; at most a second old. */
-export interface ServableNow {
-  /** Whether live backends have the model but none of those the sampler. False while no backend is alive. */
-  isSamplerUnavailable(filename: string, sampler: string): Promise<boolean>
-}

@@ -1,8 +1,9 @@
 /** The claim: which generation a worker runs next. */
 import { sql } from 'drizzle-orm'
-import { MAX_SEED, PARAMETER_NAMES } from '../../core/generations/generation.js'
+import { PARAMETER_NAMES } from '../../core/generations/generation.js'
 import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
-import type { ClaimedGeneration, RunStore, ServedCapabilities } from '../../core/generations/run/ports.js'
+import type { ClaimedGeneration, RunStore } from '../../core/generations/run/ports.js'
+import { unmetNeeds } from '../../core/generations/servable.js'
 import { MOVED } from '../notifications.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
@@ -30,7 +31,7 @@ const DUE = sql`not_before <= now() AND deadline_at > now()`
 
 /** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
 const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
-const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
+export const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
 
 const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}
   AND ${notLeft(sql`${g.id}`, sql`${g.attempt}`)}`
@@ -168,10 +169,3 @@ export const claim = (on: Queryable, ...[by, serves, affinity]: Parameters<RunSt
   })
 
 const NO_AFFINITY = { filename: null, maxDelayMs: 0, msPerPixelStep: 0 }
-
-/** The needs that a backend does not meet, as bits of `generation_needs`. */
-const unmetNeeds = ({ maxSeed, sizeMultiple, maxCfgScale }: ServedCapabilities): number =>
-  (maxSeed < MAX_SEED ? 1 : 0) +
-  (sizeMultiple > 8 ? 2 : 0) +
-  (sizeMultiple > 16 ? 4 : 0) +
-  (maxCfgScale === undefined ? 0 : 8)

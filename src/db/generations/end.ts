@@ -88,6 +88,9 @@ export function failureRule(name: string, which: SQL, reason: SQL, order: SQL) {
   }
 }
 
+/** @param values of the parameters of the rule's condition */
+export type FailInPages = (rule: FailureRule, values?: object) => Promise<EndedGeneration[]>
+
 /**
  * Ends the generations of a rule in pages. The next pass ends what is locked, or whose user is locked; a generation
  * that cannot be ended is set aside and reported to `onStuck`.
@@ -96,16 +99,16 @@ export function failingInPages(
   on: Queryable,
   refund: boolean,
   onStuck: (error: unknown, id: string) => void,
-): (rule: FailureRule) => Promise<EndedGeneration[]> {
+): FailInPages {
   /** Until when, by ID. */
   const setAside = new Map<string, number>()
 
   /** One by one, because one of them made the page fail. */
-  const endEach = async (rule: FailureRule, ids: readonly { readonly id: string }[]): Promise<EndedGeneration[]> => {
+  const endEach = async (rule: FailureRule, values: object): Promise<EndedGeneration[]> => {
     const ended: EndedGeneration[] = []
-    for (const { id } of ids) {
+    for (const { id } of await rule.ids.rows(on, values)) {
       try {
-        ended.push(...(await rule.one.rows(on, { id, refund })))
+        ended.push(...(await rule.one.rows(on, { ...values, id, refund })))
       } catch (error) {
         if (!isFaultOfRow(error)) throw error
         setAside.set(id, performance.now() + SET_ASIDE_MS)
@@ -115,17 +118,17 @@ export function failingInPages(
     return ended
   }
 
-  return async (rule) => {
+  return async (rule, given) => {
     for (const [id, until] of setAside) if (performance.now() > until) setAside.delete(id)
     const ended: EndedGeneration[] = []
     try {
       for (let page = 1; page <= PAGES; page++) {
-        const values = { setAside: [...setAside.keys()] }
+        const values = { ...given, setAside: [...setAside.keys()] }
         let pageFailed = false
         const ofPage = await rule.page.rows(on, { ...values, refund }).catch(async (error) => {
           if (!isFaultOfRow(error)) throw error
           pageFailed = true
-          return endEach(rule, await rule.ids.rows(on, values))
+          return endEach(rule, values)
         })
         ended.push(...ofPage)
         if (!pageFailed && ofPage.length < FAILED_PER_PAGE) break

@@ -26,7 +26,10 @@ const failedAt = (id: SQL, worker: SQLWrapper, name: SQLWrapper) => sql`EXISTS (
   SELECT FROM ${putBackAttempts} AS ended WHERE ended.generation_id = ${id} AND ended.worker = ${worker}
      AND ended.backend = ${name} AND ended.reason IN ${FAULTS})`
 
-/** The live backends `b`, besides that one, that could serve the kind `k`. */
+/**
+ * The live backends `b`, besides that one, that could serve the kind `k`. In SQL, unlike `unservable`: a claim asks this
+ * of kinds and rows that only its own statement knows, under its locks.
+ */
 const othersThan = (worker: SQL, name: SQL) => sql`SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up}
   AND NOT ${PAUSED_BACKEND} AND (${b.worker}, ${b.name}) <> (${worker}, ${name})
   AND (${b.models} IS NULL OR k.filename = ANY (${b.models})) AND k.sampler = ANY (${b.samplers})

@@ -1,25 +1,19 @@
 import { sql } from 'drizzle-orm'
-import {
-  DEADLINE_PASSED,
-  LACKING,
-  type Lacking,
-  MAX_DEATHS,
-  WORKER_LOST,
-} from '../../core/generations/failure-reason.js'
+import { DEADLINE_PASSED, MAX_DEATHS, WORKER_LOST } from '../../core/generations/failure-reason.js'
 import type { Delivery } from '../../core/generations/ports.js'
 import type { ReconcileStore } from '../../core/generations/repair/ports.js'
 import type { Database } from '../client.js'
 import { MOVED } from '../notifications.js'
-import { pausedModel } from '../pause-conditions.js'
 import { generations as g, idempotencyKeys as r, unenqueued } from '../schema/generations.js'
 import { param, setList, statement } from '../statement.js'
-import { CLEAN_BACKENDS, SOME_UNSERVED, UNSERVABLE } from './backends.js'
-import { type FailureRule, failingInPages, failureRule } from './end.js'
+import { CLEAN_BACKENDS } from './backends.js'
+import { failingInPages, failureRule } from './end.js'
 import { CLEAN_BOARDS } from './live-boards.js'
 import { CLEAN_MISSING_JOBS, markEnqueued, noteMissingJob } from './missing-jobs.js'
 import { BACK_IN_QUEUE, notePutBack } from './run.js'
 import { CLEAN_REFUSED_PROMPTS } from './submit/refused-prompts.js'
 import { CLEAN_UNANSWERED } from './submit/unanswered.js'
+import { failingUnservable } from './unservable.js'
 
 const ROWS_PER_PAGE = 1000
 /** Of expired keys, in one call of `clean`. */
@@ -50,18 +44,6 @@ const EXPIRED = failureRule(
   sql`${DEADLINE_PASSED}::text`,
   sql`${g.deadlineAt}`,
 )
-
-const UNSERVED = Object.fromEntries(
-  Object.entries(UNSERVABLE).map(([lacking, { lacks, asked }]) => [
-    lacking,
-    failureRule(
-      `fail_for_${lacking}`,
-      sql`${g.status} = 'queued' AND ${SOME_UNSERVED} AND NOT ${pausedModel(g.filename)} AND ${lacks}`,
-      sql`replace(${LACKING[lacking as Lacking]}, '%', (${asked})::text)`,
-      sql`${g.lane}, ${g.seq}`,
-    ),
-  ]),
-) as Readonly<Record<Lacking, FailureRule>>
 
 // One by one: a join might read the whole queue.
 const NOT_ENQUEUED = statement<Delivery>('not_enqueued')`
@@ -113,7 +95,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
     requeueLost: () => REQUEUE_LOST.rows(pool),
     failLost: () => fail(LOST),
     failExpired: () => fail(EXPIRED),
-    failUnservable: (lacking) => fail(UNSERVED[lacking]),
+    failUnservable: failingUnservable(db, fail),
     notEnqueued: () => NOT_ENQUEUED.rows(pool),
     markEnqueued: (deliveries) => markEnqueued(db, deliveries),
     firstQueued: () => FIRST_QUEUED.rows(pool),

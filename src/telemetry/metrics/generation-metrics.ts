@@ -1,9 +1,9 @@
 import type { EndedGeneration } from '../../core/generations/cancel.js'
-import { LACKING } from '../../core/generations/failure-reason.js'
 import type { ReconcilePorts } from '../../core/generations/repair/ports.js'
 import type { InferenceBackend } from '../../core/generations/run/backend.js'
 import type { PutBackReason } from '../../core/generations/run/ports.js'
 import type { RunOutcome, RunPorts } from '../../core/generations/run/run.js'
+import { LACKING } from '../../core/generations/servable.js'
 import type { Meters } from './meters.js'
 
 /** Of attempts that failed or were put back. */
@@ -137,9 +137,9 @@ export function repairMetrics({ counter }: Meters, ends: EndMetrics) {
 
   return <Ports extends Pick<ReconcilePorts, 'rows' | 'wipeMark'>>(ports: Ports): Ports => {
     const { rows, wipeMark } = ports
-    const ended = async (reason: string, work: Promise<EndedGeneration[]>) => {
+    const ended = async <Ended extends EndedGeneration>(reason: (it: Ended) => string, work: Promise<Ended[]>) => {
       const all = await work
-      for (const { refunded } of all) ends.failed(reason, refunded)
+      for (const it of all) ends.failed(reason(it), it.refunded)
       healed('ended', all.length)
       return all
     }
@@ -152,9 +152,9 @@ export function repairMetrics({ counter }: Meters, ends: EndMetrics) {
           healed('requeued', requeued.length)
           return requeued
         },
-        failLost: () => ended('worker_lost', rows.failLost()),
-        failExpired: () => ended('deadline', rows.failExpired()),
-        failUnservable: (lacking) => ended(`no_${lacking}`, rows.failUnservable(lacking)),
+        failLost: () => ended(() => 'worker_lost', rows.failLost()),
+        failExpired: () => ended(() => 'deadline', rows.failExpired()),
+        failUnservable: () => ended(({ lacking }) => `no_${lacking}`, rows.failUnservable()),
         async markEnqueued(deliveries) {
           await rows.markEnqueued(deliveries)
           healed('enqueued', deliveries.length)

@@ -58,9 +58,8 @@ const versionOf = async (id: string) =>
 
 it('applies its rules in the order of the table in docs/architecture.md', () => {
   const document = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8')
-  const rows = [...document.matchAll(/^\| (.+) \| `([a-z_]+)`(?=:| \|)/gm)].map(([, repairs, name]) => [name, repairs] as const)
-  expect(new Map(RULES.map(({ name, repairs }) => [name, repairs]))).toEqual(new Map(rows))
-  expect([...new Set(RULES.map(({ name }) => name))]).toEqual(rows.map(([name]) => name))
+  const rows = [...document.matchAll(/^\| (.+) \| `([a-z_]+)`(?=:| \|)/gm)].map(([, repairs, name]) => [name, repairs])
+  expect(rows).toEqual(RULES.map(({ name, repairs }) => [name, repairs]))
 })
 
 describe('an attempt whose worker is gone', () => {

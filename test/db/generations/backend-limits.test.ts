@@ -49,8 +49,9 @@ it.each(CASES)(
       (await givenGeneration(db, await givenUser(db), asked)).id
     const [left, able] = [await Promise.all(beyond.map(given)), await Promise.all(within.map(given))]
 
-    const ended = await reconcileStore(db, { refundFailed: true }).failUnservable(lacking)
+    const ended = await reconcileStore(db, { refundFailed: true }).failUnservable()
     expect(ended.map(({ id }) => id).sort()).toEqual(left.toSorted())
+    expect(new Set(ended.map((it) => it.lacking))).toEqual(new Set(left.length ? [lacking] : []))
     for (const id of left) expect((await rowOf(db, { id })).error).toMatch(/Choose /)
 
     const again = await Promise.all(beyond.map(given))

@@ -1,7 +1,9 @@
 import type { Log } from '../../log.js'
 import type { EndedGeneration, LeftoverPorts } from '../cancel.js'
-import type { Lacking } from '../failure-reason.js'
 import type { Delivery } from '../ports.js'
+import type { Lacking } from '../servable.js'
+
+export type UnservableGeneration = EndedGeneration & { readonly lacking: Lacking }
 
 /** What the rules read and repair in Postgres. Each statement checks its condition, so two reconcilers do no harm. */
 export interface ReconcileStore {
@@ -11,8 +13,8 @@ export interface ReconcileStore {
   failLost(): Promise<EndedGeneration[]>
   /** Fails generations past their deadline. */
   failExpired(): Promise<EndedGeneration[]>
-  /** Fails queued generations because no live backend meets this requirement. */
-  failUnservable(lacking: Lacking): Promise<EndedGeneration[]>
+  /** Fails queued generations of kinds that are `unservable`. */
+  failUnservable(): Promise<UnservableGeneration[]>
   /** One page of queued generations whose job is not known to have reached the queue. */
   notEnqueued(): Promise<Delivery[]>
   markEnqueued(deliveries: readonly Delivery[]): Promise<void>

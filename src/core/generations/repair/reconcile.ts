@@ -1,6 +1,6 @@
 import type { Log } from '../../log.js'
 import type { LeaderLease, ReconcilePorts } from './ports.js'
-import { type Pass, RULES, withPauses } from './rules.js'
+import { type Pass, RULES } from './rules.js'
 import { removeInBackground } from './sweep-images.js'
 
 /** Called with a rule that failed; the next pass retries it. */
@@ -49,7 +49,6 @@ const LOG_EVERY_MS = 10_000
 /** Starts the reconciler. It runs in every process; the leader's lease lets one at a time work. */
 export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void> } {
   const images = removeInBackground(ports.images)
-  const rows = { ...ports.rows, failUnservable: withPauses(ports.rows.failUnservable) }
   const onFault = rateLimited(logFault(ports.log))
   let stopped = false
   let fullAt = 0
@@ -73,7 +72,7 @@ export function startReconciler(ports: ReconcilerPorts): { stop(): Promise<void>
         const full = now >= fullAt
         const endRenewal = renewing(hold)
         const trustLeases = now >= graceUntil
-        const restored = await reconcile({ ...ports, images, rows }, { full, trustLeases }, onFault).finally(endRenewal)
+        const restored = await reconcile({ ...ports, images }, { full, trustLeases }, onFault).finally(endRenewal)
         if (full) fullAt = now + (restored ? FULL_EVERY_MS : FULL_AGAIN_MS)
       } else {
         // A process that takes over begins with a full pass.

@@ -1,5 +1,4 @@
 import { clearLeftovers, type EndedGeneration } from '../cancel.js'
-import { LACKING, type Lacking } from '../failure-reason.js'
 import type { ReconcilePorts, ReconcileStore } from './ports.js'
 import { restoreRedis } from './restore-redis.js'
 import { sweepImages } from './sweep-images.js'
@@ -29,10 +28,7 @@ export const RULES: readonly Rule[] = [
   { name: 'fail_lost', repairs: 'what killed five workers', when: isRequeued, run: end((rows) => rows.failLost()) },
   { name: 'enqueue', repairs: 'a row whose job never reached Redis', run: enqueueMissing },
   { name: 'fail_expired', repairs: 'a generation that is past its deadline', run: end((rows) => rows.failExpired()) },
-  ...(Object.keys(LACKING) as Lacking[]).map((lacking) => ({
-    ...{ name: 'fail_unservable', repairs: 'one that no live backend can do' },
-    run: end((rows) => rows.failUnservable(lacking)),
-  })),
+  { name: 'fail_unservable', repairs: 'one that no live backend can do', run: end((rows) => rows.failUnservable()) },
   { name: 'restore', repairs: 'an empty Redis; locks of what has ended', when: isFullOrWiped, run: restoreRedis },
   { name: 'sweep', repairs: 'image files of failed generations', when: isFull, run: sweepImages },
   { name: 'clean', repairs: 'rows that have expired', when: isFull, run: ({ rows }) => rows.clean() },
@@ -61,27 +57,6 @@ function end(fail: (rows: ReconcileStore) => Promise<EndedGeneration[]>): Rule['
       const { id: generationId, requestId, reason } = generation
       ports.log.warn({ generationId, requestId, reason }, 'generation ended by the reconciler')
       await clearLeftovers(ports, generation)
-    }
-  }
-}
-
-/** The pause after a search that found nothing, as a multiple of the time that it took. */
-const PAUSE_FACTOR = 20
-const MAX_PAUSE_MS = 30_000
-
-/** `failUnservable` reads the whole queue; these pauses keep that a small part of the time, however long it is. */
-export function withPauses(failUnservable: ReconcileStore['failUnservable']): ReconcileStore['failUnservable'] {
-  const nextAt = new Map<Lacking, number>()
-  return async (lacking) => {
-    const startedAt = performance.now()
-    if (startedAt < (nextAt.get(lacking) ?? 0)) return []
-    let ended: EndedGeneration[] = []
-    try {
-      ended = await failUnservable(lacking)
-      return ended
-    } finally {
-      const now = performance.now()
-      nextAt.set(lacking, ended.length > 0 ? 0 : now + Math.min((now - startedAt) * PAUSE_FACTOR, MAX_PAUSE_MS))
     }
   }
 }

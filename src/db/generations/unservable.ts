@@ -1,0 +1,102 @@
+/** Fails what no live backend can do. */
+import { sql } from 'drizzle-orm'
+import type { UnservableGeneration } from '../../core/generations/repair/ports.js'
+import { type KindOfWork, LACKING, type Lacking, MISSING_MS, unservable } from '../../core/generations/servable.js'
+import type { Database } from '../client.js'
+import { ALL_PAUSED, pausedModel } from '../pause-conditions.js'
+import { generations as g } from '../schema/generations.js'
+import { backends as b } from '../schema/workers.js'
+import { itemsOf, param, statement } from '../statement.js'
+import { announcedBackends } from './backends.js'
+import { QUEUED } from './claim.js'
+import { type FailInPages, type FailureRule, failureRule } from './end.js'
+import { KIND } from './other-backends.js'
+
+interface WaitingKind extends KindOfWork {
+  readonly lane: string
+  /** How long its first generation has waited. */
+  readonly waitedMs: number
+}
+
+/** Per pass: a step along the index for each kind, however many rows it has. The next pass goes on behind them. */
+const KINDS_PER_PASS = 500
+
+const NEXT_KIND = sql`SELECT ${g.lane}, ${KIND} AS needs, ${g.createdAt} FROM ${g}
+  WHERE ${QUEUED} AND (${g.lane}, ${KIND}) > (k.lane, k.filename, k.sampler, k.needs)
+  ORDER BY ${g.lane}, ${KIND}, ${g.seq} LIMIT 1`
+
+const WAITING_KINDS = statement<WaitingKind>('waiting_kinds')`
+  WITH RECURSIVE kinds AS (
+    SELECT following.* FROM (SELECT ${param('lane')}::text AS lane, ${param('filename')}::text AS filename,
+      ${param('sampler')}::text AS sampler, ${param('needs')}::smallint AS needs) k CROSS JOIN LATERAL (${NEXT_KIND}) following
+    UNION ALL
+    SELECT following.* FROM kinds k CROSS JOIN LATERAL (${NEXT_KIND}) following
+  )
+  SELECT lane, filename, sampler, needs, extract(epoch FROM now() - created_at)::float8 * 1000 AS "waitedMs"
+    FROM kinds LIMIT ${KINDS_PER_PASS}`
+
+const FIRST_KIND = { lane: '', filename: '', sampler: '', needs: 0 }
+
+const MISSING = sql`interval '1 millisecond' * ${MISSING_MS}`
+const ITEM = { lane: 'text', filename: 'text', sampler: 'text', needs: 'smallint', lacking: 'text' }
+
+// Of what waits for a missing model, only what has waited long enough; it is looked for among the first of its kind.
+const OF_KINDS = statement<{ readonly id: string; readonly lacking: Lacking }>('unservable_generations')`
+  SELECT first.id, item.lacking FROM ${itemsOf(ITEM)} CROSS JOIN LATERAL (
+    SELECT ${g.id}, ${g.createdAt} FROM ${g}
+     WHERE ${QUEUED} AND ${g.lane} = item.lane AND (${KIND}) = (item.filename, item.sampler, item.needs)
+     ORDER BY ${g.seq} LIMIT 500) first
+   WHERE NOT ${ALL_PAUSED} AND NOT ${pausedModel(sql`item.filename`)}
+     AND (item.lacking <> 'model' OR first.created_at < now() - ${MISSING})
+   LIMIT 2000`
+
+/** The requested value, for the message to its owner. */
+const REQUESTED = {
+  model: g.modelName,
+  sampler: g.sampler,
+  seed: g.seed,
+  size: sql`${g.width} || '×' || ${g.height}`,
+  cfg_scale: g.cfgScale,
+} satisfies Record<Lacking, unknown>
+
+// A backend that can do it may have come up since they were read. It has changed: then nothing is failed. With "= 'queued'"
+// the planner would read the whole queue while its statistics are those of an empty one.
+const UNSERVED = Object.fromEntries(
+  Object.entries(REQUESTED).map(([lacking, requested]) => [
+    lacking,
+    failureRule(
+      `fail_for_${lacking}`,
+      sql`${g.id} = ANY (${param('ids')}::text[]) AND ${g.status} <> 'processing'
+        AND NOT EXISTS (SELECT FROM ${b} WHERE ${b.changedAt} > now() - ${MISSING})`,
+      sql`replace(${LACKING[lacking as Lacking]}, '%', (${requested})::text)`,
+      sql`${g.seq}`,
+    ),
+  ]),
+) as Readonly<Record<Lacking, FailureRule>>
+
+/** Each call judges the next kinds that wait; after the last one it begins again. */
+export function failingUnservable(db: Database, fail: FailInPages) {
+  let after: typeof FIRST_KIND = FIRST_KIND
+  return async (): Promise<UnservableGeneration[]> => {
+    const backends = await announcedBackends(db)
+    const kinds = await WAITING_KINDS.rows(db.pool, after)
+    after = kinds.length < KINDS_PER_PASS ? FIRST_KIND : (kinds.at(-1) ?? FIRST_KIND)
+    const items = kinds.flatMap(({ waitedMs, ...kind }) => {
+      const lacking = unservable(backends, kind, waitedMs)
+      return lacking ? [{ ...kind, lacking }] : []
+    })
+    if (items.length === 0) return []
+    const found = await OF_KINDS.rows(db.pool, { items: JSON.stringify(items) })
+    const ended: UnservableGeneration[] = []
+    try {
+      for (const lacking of new Set(found.map((it) => it.lacking))) {
+        const ids = found.filter((it) => it.lacking === lacking).map(({ id }) => id)
+        for (const generation of await fail(UNSERVED[lacking], { ids })) ended.push({ ...generation, lacking })
+      }
+    } catch (error) {
+      // The caller must get what was ended; a later pass meets the error again.
+      if (ended.length === 0) throw error
+    }
+    return ended
+  }
+}
