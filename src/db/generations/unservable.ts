@@ -1,5 +1,5 @@
 /** Fails what no live backend can do. */
-import { sql } from 'drizzle-orm'
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import type { UnservableGeneration } from '../../core/generations/repair/ports.js'
 import { type KindOfWork, LACKING, type Lacking, MISSING_MS, unservable } from '../../core/generations/servable.js'
 import type { Database } from '../client.js'
@@ -50,29 +50,25 @@ const OF_KINDS = statement<{ readonly id: string; readonly lacking: Lacking }>('
      AND (item.lacking <> 'model' OR first.created_at < now() - ${MISSING})
    LIMIT 2000`
 
-/** The requested value, for the message to its owner. */
-const REQUESTED = {
-  model: g.modelName,
-  sampler: g.sampler,
-  seed: g.seed,
-  size: sql`${g.width} || '×' || ${g.height}`,
-  cfg_scale: g.cfgScale,
-} satisfies Record<Lacking, unknown>
+/** @param requested the value over `g`, for the message to its owner */
+const unserved = (lacking: Lacking, requested: SQLWrapper): FailureRule =>
+  failureRule(
+    `fail_for_${lacking}`,
+    // A backend that can do it may have come up since they were read. It has changed: then nothing is failed. With
+    // "= 'queued'" the planner would read the whole queue while its statistics are those of an empty one.
+    sql`${g.id} = ANY (${param('ids')}::text[]) AND ${g.status} <> 'processing'
+      AND NOT EXISTS (SELECT FROM ${b} WHERE ${b.changedAt} > now() - ${MISSING})`,
+    sql`replace(${LACKING[lacking]}, '%', (${requested})::text)`,
+    sql`${g.seq}`,
+  )
 
-// A backend that can do it may have come up since they were read. It has changed: then nothing is failed. With "= 'queued'"
-// the planner would read the whole queue while its statistics are those of an empty one.
-const UNSERVED = Object.fromEntries(
-  Object.entries(REQUESTED).map(([lacking, requested]) => [
-    lacking,
-    failureRule(
-      `fail_for_${lacking}`,
-      sql`${g.id} = ANY (${param('ids')}::text[]) AND ${g.status} <> 'processing'
-        AND NOT EXISTS (SELECT FROM ${b} WHERE ${b.changedAt} > now() - ${MISSING})`,
-      sql`replace(${LACKING[lacking as Lacking]}, '%', (${requested})::text)`,
-      sql`${g.seq}`,
-    ),
-  ]),
-) as Readonly<Record<Lacking, FailureRule>>
+const UNSERVED: Readonly<Record<Lacking, FailureRule>> = {
+  model: unserved('model', g.modelName),
+  sampler: unserved('sampler', g.sampler),
+  seed: unserved('seed', g.seed),
+  size: unserved('size', sql`${g.width} || '×' || ${g.height}`),
+  cfg_scale: unserved('cfg_scale', g.cfgScale),
+}
 
 /** Each call judges the next kinds that wait; after the last one it begins again. */
 export function failingUnservable(db: Database, fail: FailInPages) {
