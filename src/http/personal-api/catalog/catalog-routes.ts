@@ -75,7 +75,8 @@ const rangesOf = <Limits extends object>(limits: Limits) =>
   Object.fromEntries(Object.keys(limits).map((name) => [name, range])) as Record<keyof Limits, typeof range>
 const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
 
-const OWN_LIMITS = { width: 0, height: 0, ...PERSONAL_LIMITS }
+const OPTIONAL = Object.keys(drawing.settings) as [keyof typeof drawing.settings]
+const LIMITED = ['width', 'height', 'batch_size', 'steps', 'cfg_scale'] as const
 
 const capableModel = z.object({
   model_version_id: z.int(),
@@ -93,8 +94,10 @@ const capableModel = z.object({
       'What an image costs besides `credits_per_image`: of 1,000,000 pixels and of a step, summed up, rounded up, and at ' +
         'least the minimum. `dry_run` tells the price of a request',
     ),
-  defaults: z.object(drawing.settings).partial().describe('Where they differ from those of all models'),
-  limits: z.object(rangesOf(OWN_LIMITS)).partial().describe('Where they are narrower than those of all models'),
+  defaults: z
+    .partialRecord(z.enum(OPTIONAL), z.union([z.string(), z.number()]))
+    .describe('Where they differ from those of all models'),
+  limits: z.partialRecord(z.enum(LIMITED), range).describe('Where they are narrower than those of all models'),
   ignored: z
     .array(z.enum(['negative_prompt', 'steps', 'cfg_scale', 'sampler']))
     .describe('Have no effect on it: a request that sends one is told so by `X-Ignored-Fields`'),
