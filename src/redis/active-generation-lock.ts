@@ -1,11 +1,8 @@
 import type { Redis } from 'ioredis'
-import type { ActiveGenerationLock, HeldLock, LockToKeep } from '../core/generations/ports.js'
+import { type ActiveGenerationLock, type HeldLock, type LockToKeep, SUBMIT_LOCK_MS } from '../core/generations/ports.js'
 import { batched, joined } from '../lib/batch.js'
 import { retryInBackground } from '../lib/retry.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
-
-/** From submit until the generation is stored; then the lock is extended until past its deadline. */
-const SUBMIT_TTL_MS = 15_000
 
 // Returns for each key 0 if it was free, else its holder and the remaining TTL. Arguments: the TTL, and each new holder.
 const SET_IF_FREE = `
@@ -46,7 +43,7 @@ export function redisActiveGenerationLock(
   redis: Redis,
   prefix: string,
   availability: RedisAvailability = redisAvailability(),
-  submitTtlMs = SUBMIT_TTL_MS,
+  submitTtlMs = SUBMIT_LOCK_MS,
 ): ActiveGenerationLock {
   const keyOf = (accountId: string) => `${prefix}:lock:${accountId}`
   const scriptOn = (name: string, lua: string) => {

@@ -3,6 +3,9 @@
 /** A lock expires this long after its generation's deadline, so never before the generation ends. */
 export const LOCK_MARGIN_MS = 60_000
 
+/** How long a submit's lock lasts until its row is stored: longer than what a submit does with it can take. */
+export const SUBMIT_LOCK_MS = 15_000
+
 export interface HeldLock {
   readonly accountId: string
   readonly generationId: string

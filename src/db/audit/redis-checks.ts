@@ -1,7 +1,9 @@
 /** Checks of what Redis holds: BullMQ's jobs and events, and the locks. In one-machine mode Postgres holds the jobs. */
+
 import { sql } from 'drizzle-orm'
 import type { Redis } from 'ioredis'
 import type { ActiveGenerationLock, HeldLock } from '../../core/generations/ports.js'
+import { SUBMIT_LOCK_MS } from '../../core/generations/ports.js'
 import { generations as g } from '../schema/generations.js'
 import { backends } from '../schema/workers.js'
 import type { AuditDatabase } from './audit-database.js'
@@ -171,8 +173,6 @@ async function eventCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding
   }
 }
 
-/** How long a submit's lock lasts before its row exists; a lock that lasts longer is of a stored row. */
-const SUBMIT_TTL_MS = 15_000
 /** A lock is released shortly after its row ends. */
 const RELEASED_WITHIN_MS = 2000
 const FOREVER = -1
@@ -191,7 +191,7 @@ async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding>
       const key = `${redis.namespace}:lock:${lock.accountId}`
       const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
       const [still] = holder === lock.generationId ? await unjustified(db, [lock]) : []
-      if (still && (still.known || ttlMs === FOREVER || ttlMs > SUBMIT_TTL_MS)) found.push(lock.generationId)
+      if (still && (still.known || ttlMs === FOREVER || ttlMs > SUBMIT_LOCK_MS)) found.push(lock.generationId)
     }
     return counted(found)
   }

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Generation } from '../../../src/core/generations/generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../../../src/core/generations/ports.js'
+import { SUBMIT_LOCK_MS } from '../../../src/core/generations/ports.js'
 import type { Submission, SubmissionStore } from '../../../src/core/generations/submit/ports.js'
 import { submitGeneration } from '../../../src/core/generations/submit/submit.js'
 import { submissionStore } from '../../../src/db/generations/submit/charged.js'
@@ -104,7 +105,6 @@ describe('a submit whose active generation was read ahead', () => {
   })
 })
 
-const SUBMIT_TTL_MS = 15_000
 const STORED_TTL_MS = 960_000
 
 /**
@@ -142,7 +142,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
 
   it('refuses a submit while it lasts no longer than another submit’s would', async () => {
     const user = await givenUser(context.db)
-    await givenLock(user, 'gen_under_way', SUBMIT_TTL_MS)
+    await givenLock(user, 'gen_under_way', SUBMIT_LOCK_MS)
     await expect(submit(user)).rejects.toMatchObject(refused)
     expect(await holderOf(user)).toBe('gen_under_way')
   })
@@ -167,7 +167,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
     const slow: ActiveGenerationLock = {
       ...lock,
       async replace(...given) {
-        await givenLock(user, 'gen_faster', SUBMIT_TTL_MS)
+        await givenLock(user, 'gen_faster', SUBMIT_LOCK_MS)
         return lock.replace(...given)
       },
     }
@@ -178,7 +178,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
   it('stays with a submit that stored its row between our read of the lock and our takeover', async () => {
     const user = await givenUser(context.db)
     const holder = aGeneration(user)
-    await givenLock(user, holder.id, SUBMIT_TTL_MS)
+    await givenLock(user, holder.id, SUBMIT_LOCK_MS)
     const paused: ActiveGenerationLock = {
       ...lock,
       async acquire(...given) {
@@ -198,7 +198,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
   it('leads to one charge if its holder stores its row between our two questions to Postgres', async () => {
     const user = await givenUser(context.db)
     const holder = aGeneration(user)
-    await givenLock(user, holder.id, SUBMIT_TTL_MS)
+    await givenLock(user, holder.id, SUBMIT_LOCK_MS)
     const submissions = submissionStore(context.db)
     const paused: SubmissionStore = {
       ...submissions,

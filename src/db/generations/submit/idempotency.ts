@@ -1,13 +1,17 @@
 import { sql } from 'drizzle-orm'
 import type { SubmittedGeneration } from '../../../core/generations/generation.js'
+import { SUBMIT_LOCK_MS } from '../../../core/generations/ports.js'
 import type { IdempotencyStore } from '../../../core/generations/submit/ports.js'
 import type { Database } from '../../client.js'
 import { generations as g, idempotencyKeys as r } from '../../schema/generations.js'
 import { param, selectAs, statement } from '../../statement.js'
 import { SUBMITTED } from './charged.js'
 
-/** A reservation without a generation is in flight for this long: longer than any submit can take. */
-const IN_FLIGHT = sql`interval '15 seconds'`
+/**
+ * A reservation without a generation is in flight for this long. The lock comes after the reservation: a request that takes
+ * over from a submit that died must not meet that one's lock, which would refuse it as busy.
+ */
+const IN_FLIGHT = sql.raw(`interval '${SUBMIT_LOCK_MS + 5000} milliseconds'`)
 const KEPT = sql`interval '24 hours'`
 
 // The insert of a generation marks `stored` in the row that this statement locks, so this statement sees the mark even

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Generation } from '../../../../src/core/generations/generation.js'
+import { SUBMIT_LOCK_MS } from '../../../../src/core/generations/ports.js'
 import { operatorUserStore } from '../../../../src/db/accounts/accounts.js'
 import { cancelStore } from '../../../../src/db/generations/end.js'
 import { operatorGenerationStore } from '../../../../src/db/generations/history.js'
@@ -360,7 +361,7 @@ describe('an idempotency key', () => {
     const user = await givenUser(db)
     const dead = aGeneration(user)
     await keys.reserve(user.id, 'k', hash('a'), dead.id)
-    await db.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '20 seconds' WHERE user_id = $1`, [
+    await db.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '40 seconds' WHERE user_id = $1`, [
       user.id,
     ])
     const next = aGeneration(user)
@@ -374,6 +375,20 @@ describe('an idempotency key', () => {
     expect(await chargesOf(db, user)).toEqual([['charge', -1]])
   })
 
+  it('is not taken over while the lock of the submit that died may still be held', async () => {
+    const { db } = context
+    const keys = idempotencyStore(db)
+    const user = await givenUser(db)
+    await keys.reserve(user.id, 'k', hash('a'), 'gen_dead')
+    // The lock was taken some seconds after the reservation.
+    const age = SUBMIT_LOCK_MS + 3000
+    await db.pool.query(`UPDATE idempotency_keys SET created_at = now() - $2 * interval '1 ms' WHERE user_id = $1`, [
+      user.id,
+      age,
+    ])
+    expect(await keys.reserve(user.id, 'k', hash('a'), 'gen_next')).toEqual({ outcome: 'in_flight' })
+  })
+
   it.each([
     ['charged', undefined],
     ['metered', { concurrency: 1 }],
@@ -383,7 +398,7 @@ describe('an idempotency key', () => {
     const user = await givenUser(db, { ...(developer && { developer }) })
     const paused = aGeneration(user)
     await keys.reserve(user.id, 'k', hash('a'), paused.id)
-    await db.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '20 seconds' WHERE user_id = $1`, [
+    await db.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '40 seconds' WHERE user_id = $1`, [
       user.id,
     ])
     // The last thing an insert asks for: until then it holds the key's row, and has not committed.
@@ -401,7 +416,7 @@ describe('an idempotency key', () => {
     const { db } = context
     const keys = idempotencyStore(db)
     const user = await givenUser(db, { developer: { concurrency: 2 } })
-    for (const age of ['25 hours', '20 seconds']) {
+    for (const age of ['25 hours', '40 seconds']) {
       const generation = aGeneration(user)
       expect(await keys.reserve(user.id, 'k', hash('a'), generation.id)).toEqual({ outcome: 'reserved' })
       await submissionStore(db).insert(generation, { ...OPTIONS, idempotencyKey: 'k' })
