@@ -166,7 +166,8 @@ export function newGeneration(
     slugs: Array.from({ length: request.batchSize }, newSlug),
     webhookUrl: from.webhookUrl,
     requestId: from.requestId,
-  }
+    // The optional ones of the parameters, too, which would otherwise be lost here without an error.
+  } satisfies Generation & Record<keyof GenerationParameters, unknown>
 }
 
 /** The seeds of all images of a batch. */
