@@ -4,15 +4,17 @@ import { createComfyuiBackend } from './comfyui/comfyui-backend.js'
 import { createOpenAiBackend } from './openai/openai-backend.js'
 import { createPreviewBackend } from './preview/preview-backend.js'
 import { createSdCppBackend } from './sdcpp/sdcpp-backend.js'
+import { type ServerKind, serverEntries } from './server-kinds.js'
 
 type BackendOptions = Pick<A1111Options, 'timeoutMs' | 'logger' | 'wanted'>
 
-const KINDS = new Map<string, (url: string, options: BackendOptions) => InferenceBackend>([
-  ['a1111', createA1111Backend],
-  ['comfyui', createComfyuiBackend],
-  ['openai', createOpenAiBackend],
-  ['sdcpp', createSdCppBackend],
-])
+const CREATE: Record<ServerKind, (url: string, options: BackendOptions) => InferenceBackend> = {
+  comfyui: createComfyuiBackend,
+  a1111: createA1111Backend,
+  sdcpp: createSdCppBackend,
+  openai: createOpenAiBackend,
+}
+const KINDS = new Map(Object.entries(CREATE))
 
 /** The backend of an entry of INFERENCE_URL. @throws Error that shows the scheme only: the URL may hold a password */
 export function createBackend(url: string, options: BackendOptions): InferenceBackend {
@@ -20,7 +22,5 @@ export function createBackend(url: string, options: BackendOptions): InferenceBa
   const create = KINDS.get(/^(.*)\+https?$/.exec(scheme)?.[1] ?? '')
   if (create) return create(url, options)
   if (scheme === 'preview') return createPreviewBackend()
-  throw new Error(
-    `There is no backend for the scheme "${scheme}" of INFERENCE_URL; use preview:, a1111+http://…, comfyui+http://…, openai+http://… or sdcpp+http://….`,
-  )
+  throw new Error(`There is no backend for the scheme "${scheme}" of INFERENCE_URL; use preview:, ${serverEntries()}.`)
 }

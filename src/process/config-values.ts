@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { storageUrlProblem } from '../images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from '../inference/openai/declaration.js'
+import { SERVER_KINDS, serverEntries } from '../inference/server-kinds.js'
 import { tlsProblem } from '../lib/tls.js'
 
 export const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
@@ -115,10 +116,7 @@ export const origins = z
   .transform((text) => list(text).map(originOf))
   .pipe(z.array(z.string('must be origins, like https://app.example,http://localhost:6274')))
 
-const BACKEND_SCHEMES = [
-  'preview',
-  ...['a1111', 'comfyui', 'openai', 'sdcpp'].flatMap((kind) => [`${kind}+http`, `${kind}+https`]),
-]
+const BACKEND_SCHEMES = ['preview', ...SERVER_KINDS.flatMap((kind) => [`${kind}+http`, `${kind}+https`])]
 
 /** Says what is wrong with an entry of INFERENCE_URL. */
 function checkBackend(entry: string, context: z.RefinementCtx): void {
@@ -127,7 +125,7 @@ function checkBackend(entry: string, context: z.RefinementCtx): void {
   if (!scheme) refuse('has an entry without a scheme; write each like preview: or a1111+http://host:7860')
   else if (scheme === 'http' || scheme === 'https')
     refuse(
-      `has an entry that does not say what kind of server it is; write comfyui+${scheme}://…, a1111+${scheme}://…, sdcpp+${scheme}://… or openai+${scheme}://… ("easel backend check ${scheme}://…" finds out which)`,
+      `has an entry that does not say what kind of server it is; write ${serverEntries(scheme)} ("easel backend check ${scheme}://…" finds out which)`,
     )
   else if (!BACKEND_SCHEMES.includes(scheme))
     refuse(`has an entry with the unknown scheme "${scheme}"; use ${BACKEND_SCHEMES.join(', ')}`)

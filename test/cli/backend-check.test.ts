@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
+import type { ServerKind } from '../../src/inference/server-kinds.js'
 import { type StandInOptions, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
@@ -115,7 +116,7 @@ describe('backend check', () => {
     comfyui: startComfyuiStandIn,
     sdcpp: startSdCppStandIn,
     openai: startOpenAiStandIn,
-  }
+  } satisfies Record<ServerKind, unknown>
 
   it.each(Object.entries(kinds))('finds out that %s answers, whatever it was taken for', async (kind, start) => {
     const server = await start()

@@ -24,7 +24,7 @@ it.each([
   ...['teleport+http://user:secret@gpu1:8188', 'http://user:secret@gpu1', 'comfyui+ftp://user:secret@gpu1', 'nonsense'],
 ])('%s is refused without its credentials', (url) => {
   const complaint =
-    /^There is no backend for the scheme "[a-z+]*" of INFERENCE_URL; use preview:, a1111\+http:\/\/…, [^@]*\.$/
+    /^There is no backend for the scheme "[a-z+]*" of INFERENCE_URL; use preview:, comfyui\+http:\/\/…, [^@]*\.$/
   expect(() => createBackend(url, { timeoutMs: 1_000 })).toThrow(complaint)
 })
 

@@ -351,7 +351,7 @@ describe('a value that cannot be used is refused with the variable’s name and 
 
   it('INFERENCE_URL with a scheme that Easel does not have yet', () => {
     expect(refusalOf({ ...REQUIRED, INFERENCE_URL: 'preview:,teleport+http://user:secret@gpu1:7860' })).toMatch(
-      /^INFERENCE_URL has an entry with the unknown scheme "teleport\+http"; use preview, a1111\+http, /,
+      /^INFERENCE_URL has an entry with the unknown scheme "teleport\+http"; use preview, comfyui\+http, /,
     )
   })
 

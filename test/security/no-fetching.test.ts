@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { BackendError, type InferenceRequest } from '../../src/core/generations/run/backend.js'
 import { createBackend } from '../../src/inference/create-backend.js'
+import { SERVER_KINDS } from '../../src/inference/server-kinds.js'
 import { call, endOf } from '../support/client.js'
 import { givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
@@ -70,7 +71,7 @@ describe('a GPU server that redirects', () => {
     },
     ...{ width: 64, height: 64, steps: 20, cfgScale: 7, sampler: 'euler_a', seeds: [42] },
   }
-  const kinds = ['a1111+http', 'comfyui+http', 'openai+http', 'sdcpp+http']
+  const kinds = SERVER_KINDS.map((kind) => `${kind}+http`)
 
   it.each(kinds.flatMap((kind) => [301, 302, 303, 307, 308].map((status) => [kind, status] as const)))(
     'is not followed to where it redirects: %s, status %i',

@@ -2,6 +2,7 @@ import sharp from 'sharp'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { InferenceRequest } from '../../../src/core/generations/run/backend.js'
 import { createBackend } from '../../../src/inference/create-backend.js'
+import { SERVER_KINDS } from '../../../src/inference/server-kinds.js'
 import { until } from '../../support/until.js'
 import { expectDiscreet, failureOf, SDXL } from '../given.js'
 import { a1111Driver } from './a1111-driver.js'
@@ -18,6 +19,10 @@ const SERVERS = [
   ...[...KINDS, a1111Driver('forge'), a1111Driver('legacy'), a1111Driver('sdnext')],
   ...[comfyuiDriver('old'), comfyuiDriver('new'), openAiDriver('localai')],
 ]
+
+it('each kind of server has a driver', () => {
+  expect(KINDS.map(({ kind }) => kind).sort()).toEqual([...SERVER_KINDS].sort())
+})
 
 const SECRET = 'a secret prompt of the subscriber'
 /** What a subscriber can write that looks like a server's own words. */
