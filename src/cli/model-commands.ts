@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { lowestPrice } from '../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../core/catalog/model-version.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import { modelStore } from '../db/catalog/models.js'
@@ -75,8 +76,7 @@ async function listModels({ db, config }: Operator) {
 }
 
 /** Per image; with a formula, what it is at least. */
-const creditsOf = ({ creditsPerImage, pricing }: ModelVersion) =>
-  pricing ? `from ${Math.max(creditsPerImage, pricing.minimum ?? 0)}` : creditsPerImage
+const creditsOf = (model: ModelVersion) => (model.pricing ? `from ${lowestPrice(model)}` : model.creditsPerImage)
 
 async function setEnabled({ db, by }: Operator, id: number, enabled: boolean, reason: string | undefined) {
   if (!(await operatorModelStore(db).setEnabled(id, enabled, by(reason)))) throw noSuchVersion(id)

@@ -3,17 +3,17 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import {
   IGNORABLE_PARAMETERS,
+  LIMITED_PARAMETERS,
   type ModelParameters,
   type Pricing,
   RATE_DECIMALS,
 } from '../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, type ModelVersion } from '../core/catalog/model-version.js'
-import { publicName } from '../core/generations/submit/requested.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import type { ImportedModel } from '../db/operator/catalog.js'
 import { DEFAULTS, requestFields } from '../http/personal-api/generations/submit-schemas.js'
 import { fitsCanvas } from '../http/shared/generation-fields.js'
-import { camelCase } from '../http/shared/responses.js'
+import { camelCase, renamed, snakeCase } from '../lib/names.js'
 import { isLine } from '../lib/text.js'
 import { OperatorError } from './operator-error.js'
 
@@ -29,9 +29,9 @@ const rate = z
   .max(MAX_PRICE, RATE)
   .refine((value) => Number(value.toFixed(RATE_DECIMALS)) === value, RATE)
 
-const RANGED = ['width', 'height', 'batch_size', 'steps', 'cfg_scale'] as const
+const RANGED = LIMITED_PARAMETERS.map(snakeCase) as (keyof typeof requestFields)[]
 const RANGE = 'must be {"min": …, "max": …} within what the API takes'
-const range = (name: (typeof RANGED)[number]) =>
+const range = (name: keyof typeof requestFields) =>
   z
     .strictObject({ min: z.number(RANGE), max: z.number(RANGE) }, RANGE)
     .refine(
@@ -49,7 +49,7 @@ const limits = z.strictObject(
   Object.fromEntries(RANGED.map((name) => [name, range(name).optional()])),
   'must be an object of ranges',
 )
-const IGNORABLE = IGNORABLE_PARAMETERS.map(publicName)
+const IGNORABLE = IGNORABLE_PARAMETERS.map(snakeCase)
 const IGNORED = `must be a list of ${IGNORABLE.join(', ')}`
 const ignored = z.array(z.enum(IGNORABLE as [string, ...string[]], IGNORED), IGNORED)
 
@@ -89,21 +89,18 @@ export async function readModelFile(path: string): Promise<ImportedModel[]> {
 
 /** A model version as an entry of the file. */
 export const toEntry = ({ pricing, parameters, ...model }: ModelVersion) => ({
-  ...renamed(model, publicName),
+  ...renamed(model, snakeCase),
   ...(pricing && {
     credits_per_megapixel: pricing.creditsPerMegapixel,
     credits_per_step: pricing.creditsPerStep,
     minimum_credits: pricing.minimum,
   }),
   ...(parameters && {
-    defaults: parameters.defaults && renamed(parameters.defaults, publicName),
-    limits: parameters.limits && renamed(parameters.limits, publicName),
-    ignored: parameters.ignored?.map(publicName),
+    defaults: parameters.defaults && renamed(parameters.defaults, snakeCase),
+    limits: parameters.limits && renamed(parameters.limits, snakeCase),
+    ignored: parameters.ignored?.map(snakeCase),
   }),
 })
-
-const renamed = (value: object, rename: (name: string) => string) =>
-  Object.fromEntries(Object.entries(value).map(([name, it]) => [rename(name), it]))
 
 function parseJson(path: string, content: string): unknown {
   try {

@@ -1,4 +1,5 @@
 /** What a command answers, as one JSON value or as text for people. */
+import { renamed, snakeCase } from '../lib/names.js'
 import { printable } from '../lib/text.js'
 
 type Cell = string | number | boolean | Date | null | undefined
@@ -16,9 +17,7 @@ export interface Answer {
 /** A row, or only these fields of it, named as they are in JSON: `createdAt` becomes `created_at`. */
 export function jsonOf<Row extends object>(row: Row, ...names: readonly (keyof Row & string)[]) {
   const fields: [string, unknown][] = names.length > 0 ? names.map((name) => [name, row[name]]) : Object.entries(row)
-  return Object.fromEntries(
-    fields.map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
-  )
+  return renamed(Object.fromEntries(fields), snakeCase)
 }
 
 const GAP = '  '

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lowestPrice } from '../core/catalog/model-parameters.js'
 import { requireAvailable } from '../core/catalog/model-version.js'
 import { checkPrompt } from '../core/generations/submit/check-prompt.js'
 import { modelVersionId } from '../http/personal-api/generations/submit-schemas.js'
@@ -15,7 +16,8 @@ const model = z.object({
   model_name: z.string(),
   base_model: z.string().describe('The architecture, such as "Pony" or "Illustrious"'),
   nsfw: z.boolean(),
-  credits_per_image: z.int(),
+  credits_per_image: z.int().describe('With has_formula, the least that an image costs'),
+  has_formula: z.boolean().describe('The price depends on size and steps'),
   is_default: z.boolean().describe('generate_image takes it where none is named'),
 })
 
@@ -57,10 +59,15 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       annotations: READS,
       async run() {
         const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
-        const views = enabled.map((it) => viewOf(model, { ...it, isDefault: it.id === usual?.id }))
+        const views = enabled.map((it) =>
+          viewOf(model, {
+            ...{ ...it, creditsPerImage: lowestPrice(it) },
+            ...{ hasFormula: it.pricing !== null, isDefault: it.id === usual?.id },
+          }),
+        )
         const lines = views.map(
-          ({ id, model_name, name, base_model, credits_per_image, is_default }) =>
-            `${id}: ${model_name} ${name} (${base_model}), ${credits(credits_per_image)} per image${is_default ? ', the default' : ''}`,
+          ({ id, model_name, name, base_model, credits_per_image, has_formula, is_default }) =>
+            `${id}: ${model_name} ${name} (${base_model}), ${has_formula ? 'from ' : ''}${credits(credits_per_image)} per image${is_default ? ', the default' : ''}`,
         )
         return shown(lines.join('\n') || 'No model is on offer now.', { models: views })
       },

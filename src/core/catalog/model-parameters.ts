@@ -1,6 +1,6 @@
 /** What a request's parameters mean for one model version. */
 
-/** What a request may leave out. `sampler` is one of core/generations/sampler.ts. */
+/** What a request may leave out. `sampler` is one of `SAMPLERS` in core/generations/generation.ts. */
 export interface OptionalParameters {
   readonly negativePrompt: string
   readonly width: number
@@ -26,7 +26,8 @@ export interface ModelParameters {
   readonly ignored?: readonly IgnorableParameter[]
 }
 
-export type LimitedParameter = 'width' | 'height' | 'batchSize' | 'steps' | 'cfgScale'
+export const LIMITED_PARAMETERS = ['width', 'height', 'batchSize', 'steps', 'cfgScale'] as const
+export type LimitedParameter = (typeof LIMITED_PARAMETERS)[number]
 export const IGNORABLE_PARAMETERS = ['negativePrompt', 'steps', 'cfgScale', 'sampler'] as const
 export type IgnorableParameter = (typeof IGNORABLE_PARAMETERS)[number]
 
@@ -62,3 +63,7 @@ export function imagePrice(
   const extra = Number((perPixels + perSteps + divisor - 1n) / divisor)
   return Math.max(creditsPerImage + extra, pricing.minimum ?? 0)
 }
+
+/** The least that an image can cost; without a formula, what each costs. */
+export const lowestPrice = ({ creditsPerImage, pricing }: Priced): number =>
+  Math.max(creditsPerImage, pricing?.minimum ?? 0)

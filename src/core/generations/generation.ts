@@ -55,7 +55,7 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly cost: number
   /** The seed of the first image; image n uses (seed + n) mod 2^32. */
   readonly seed: number
-  /** One per image, drawn at submit, so that a second attempt overwrites its own files. */
+  /** One per image, chosen at random at submit, so that a second attempt overwrites its own files. */
   readonly slugs: readonly string[]
   /** Notified of its end, besides its account's endpoints. */
   readonly webhookUrl?: string | undefined
@@ -136,7 +136,7 @@ export const newSlug = (): string => randomText(BASE62, 22)
 export const priceOf = (request: GenerationRequest, model: ModelVersion): number =>
   imagePrice(model, request) * request.batchSize
 
-/** Draws what the server decides (slugs and, unless asked for, the seed) and prices the request. */
+/** Chooses the slugs and, unless asked for, the seed at random, and prices the request. */
 export function newGeneration(
   id: string,
   request: GenerationRequest,

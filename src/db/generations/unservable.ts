@@ -21,6 +21,10 @@ interface WaitingKind extends KindOfWork {
 /** Per pass: a step along the index for each kind, however many rows it has. The next pass goes on behind them. */
 const KINDS_PER_PASS = 500
 
+/** The next pass goes on with the rest. */
+const ENDED_OF_KIND = 500
+const ENDED_PER_PASS = 2000
+
 const NEXT_KIND = sql`SELECT ${g.lane}, ${KIND} AS needs, ${g.createdAt} FROM ${g}
   WHERE ${QUEUED} AND (${g.lane}, ${KIND}) > (k.lane, k.filename, k.sampler, k.needs)
   ORDER BY ${g.lane}, ${KIND}, ${g.seq} LIMIT 1`
@@ -45,10 +49,10 @@ const OF_KINDS = statement<{ readonly id: string; readonly lacking: Lacking }>('
   SELECT first.id, item.lacking FROM ${itemsOf(ITEM)} CROSS JOIN LATERAL (
     SELECT ${g.id}, ${g.createdAt} FROM ${g}
      WHERE ${QUEUED} AND ${g.lane} = item.lane AND (${KIND}) = (item.filename, item.sampler, item.needs)
-     ORDER BY ${g.seq} LIMIT 500) first
+     ORDER BY ${g.seq} LIMIT ${ENDED_OF_KIND}) first
    WHERE NOT ${ALL_PAUSED} AND NOT ${pausedModel(sql`item.filename`)}
      AND (item.lacking <> 'model' OR first.created_at < now() - ${MISSING})
-   LIMIT 2000`
+   LIMIT ${ENDED_PER_PASS}`
 
 /** @param requested the value over `g`, for the message to its owner */
 const unserved = (lacking: Lacking, requested: SQLWrapper): FailureRule =>

@@ -3,9 +3,10 @@ import { z } from 'zod'
 import type { OptionalParameters } from '../../core/catalog/model-parameters.js'
 import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../core/generations/generation.js'
 import { MAX_PIXELS } from '../../core/generations/submit/requested.js'
+import { camelCase } from '../../lib/names.js'
 import { isBlank } from '../../lib/text.js'
 import * as field from './fields.js'
-import { camelCase, EXAMPLE } from './responses.js'
+import { EXAMPLE } from './responses.js'
 
 export const MAX_PROMPT_LENGTH = 2000
 export const MIN_SIDE = 256

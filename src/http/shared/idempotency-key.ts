@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { invalidParameter } from '../../core/errors.js'
 import type { IdempotencyRequest, Submission, SubmitPorts, Submitted } from '../../core/generations/submit/ports.js'
 import type { RequestIdentity } from '../../core/generations/submit/repeats.js'
-import { publicName } from '../../core/generations/submit/requested.js'
 import { submitGeneration } from '../../core/generations/submit/submit.js'
+import { snakeCase } from '../../lib/names.js'
 
 const MAX_KEY_LENGTH = 255
 
@@ -38,7 +38,7 @@ export const identityOf = ({ caller, method, routeOptions, body }: FastifyReques
 })
 
 function hashOf(scope: string, body: unknown): Buffer {
-  // A default that is sent means the same as one that is left out; release 0.2.0 hashed it so, too.
+  // The API's default is the same whether it is sent or left out. Release 0.2.0 hashed it so, whose answers are repeated.
   const { omitted: _, ...complete } = body as { readonly omitted?: unknown }
   return createHash('sha256').update(scope).update('\n').update(canonical(complete)).digest()
 }
@@ -53,7 +53,7 @@ const canonical = (body: unknown): string =>
 
 /** Names in a header what was sent and has no effect. */
 export const nameIgnored = (reply: FastifyReply, ignored: readonly string[]): FastifyReply =>
-  ignored.length > 0 ? reply.header('x-ignored-fields', ignored.map(publicName).join(', ')) : reply
+  ignored.length > 0 ? reply.header('x-ignored-fields', ignored.map(snakeCase).join(', ')) : reply
 
 /** Submits; headers tell of a repeated answer, of the credits that are left, and of what was ignored. */
 export async function submitFor(

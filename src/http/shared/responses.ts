@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { preconditionFailed } from '../../core/errors.js'
 import { matches, matchesWeakly } from '../../lib/etag.js'
+import { camelCase } from '../../lib/names.js'
 
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
 
@@ -32,18 +33,6 @@ export function viewOf<Shape extends z.ZodRawShape>(
 export function coreOf<Body extends object>(shape: Readonly<Record<keyof Body, z.ZodType>>, body: Body) {
   const fields = Object.keys(shape).map((name) => [camelCase(name), body[name as keyof Body]])
   return Object.fromEntries(fields) as CoreNames<Body>
-}
-
-/** Polls ask for the same few names thousands of times a second. */
-const camelCased = new Map<string, string>()
-
-export function camelCase(name: string): string {
-  let core = camelCased.get(name)
-  if (core === undefined) {
-    core = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-    camelCased.set(name, core)
-  }
-  return core
 }
 
 type TaggedBody = ReturnType<typeof taggedBody>

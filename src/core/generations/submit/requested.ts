@@ -1,3 +1,4 @@
+import { snakeCase } from '../../../lib/names.js'
 import type {
   IgnorableParameter,
   LimitedParameter,
@@ -32,18 +33,15 @@ export function requestFor(
 ): { readonly request: GenerationRequest; readonly ignored: readonly IgnorableParameter[] } {
   if (!parameters) return { request, ignored: [] }
   const { defaults = {}, limits = {}, ignored = [] } = parameters
-  const complete = { ...request } as { -readonly [Name in keyof GenerationRequest]: GenerationRequest[Name] }
-  for (const key of omitted) Object.assign(complete, { [key]: defaults[key] ?? request[key] })
-  for (const key of omitted)
-    for (const range of [interfaceLimits, limits].map((of) => of[key as LimitedParameter]))
-      if (range) Object.assign(complete, { [key]: within(range, complete[key as LimitedParameter]) })
-  for (const key of ignored)
-    Object.assign(complete, { [key]: defaults[key] ?? (key === 'negativePrompt' ? '' : request[key]) })
-  for (const [key, { min, max }] of Object.entries(limits)) {
-    const value = complete[key as LimitedParameter]
-    const isSent = !omitted.some((it) => it === key) && !ignored.some((it) => it === key)
-    if (!isSent || (value >= min && value <= max)) continue
-    const field = publicName(key)
+  const usual = (key: keyof OptionalParameters) => defaults[key] ?? request[key]
+  const filled = omitted.map((key) => [key, within(limits, key, within(interfaceLimits, key, usual(key)))])
+  // Nothing is avoided where a negative prompt has no effect, whatever was sent.
+  const fixed = ignored.map((key) => [key, key === 'negativePrompt' ? (defaults[key] ?? '') : usual(key)])
+  const complete: GenerationRequest = { ...request, ...Object.fromEntries([...filled, ...fixed]) }
+  for (const [key, value] of Object.entries(complete)) {
+    if (within(limits, key, value) === value || fixed.some(([it]) => it === key)) continue
+    const { min, max } = limits[key as LimitedParameter] as Range
+    const field = snakeCase(key)
     throw invalidParameter(field, `${field} must be from ${min} to ${max} for ${modelName} ${name}.`)
   }
   if (complete.width * complete.height > MAX_PIXELS)
@@ -53,8 +51,8 @@ export function requestFor(
   return { request: complete, ignored: sent }
 }
 
-const within = ({ min, max }: Range, value: number): number => Math.min(Math.max(value, min), max)
-
-/** As requests spell it. */
-export const publicName = (parameter: string): string =>
-  parameter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+/** The nearest value that the limits allow. */
+function within(limits: NonNullable<ModelParameters['limits']>, key: string, value: unknown): unknown {
+  const range = limits[key as LimitedParameter]
+  return range && typeof value === 'number' ? Math.min(Math.max(value, range.min), range.max) : value
+}

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS } from '../../../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, type ModelStore, type ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../../core/generations/generation.js'
-import { MAX_PIXELS, publicName } from '../../../core/generations/submit/requested.js'
+import { MAX_PIXELS } from '../../../core/generations/submit/requested.js'
 import { singleFlight } from '../../../lib/batch.js'
+import { renamed, snakeCase } from '../../../lib/names.js'
 import * as createImage from '../../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_SAMPLERS } from '../../create-image-api/generate-schemas.js'
 import { personalRefusals } from '../../shared/error-bodies.js'
@@ -76,7 +78,8 @@ const rangesOf = <Limits extends object>(limits: Limits) =>
 const sideRange = range.extend({ step: z.int().describe('Only multiples of it') })
 
 const OPTIONAL = Object.keys(drawing.settings) as [keyof typeof drawing.settings]
-const LIMITED = ['width', 'height', 'batch_size', 'steps', 'cfg_scale'] as const
+const LIMITED = LIMITED_PARAMETERS.map(snakeCase) as ['width' | 'height' | keyof typeof PERSONAL_LIMITS]
+const IGNORABLE = IGNORABLE_PARAMETERS.map(snakeCase) as ['negative_prompt' | 'steps' | 'cfg_scale' | 'sampler']
 
 const capableModel = z.object({
   model_version_id: z.int(),
@@ -99,12 +102,14 @@ const capableModel = z.object({
     .describe('Where they differ from those of all models'),
   limits: z.partialRecord(z.enum(LIMITED), range).describe('Where they are narrower than those of all models'),
   ignored: z
-    .array(z.enum(['negative_prompt', 'steps', 'cfg_scale', 'sampler']))
+    .array(z.enum(IGNORABLE))
     .describe('Have no effect on it: a request that sends one is told so by `X-Ignored-Fields`'),
 })
 
+type Capable = z.output<typeof capableModel>
+
 /** A model version as it is listed here. */
-export function capableModelView(model: ModelVersion): z.output<typeof capableModel> {
+function capableModelView(model: ModelVersion): Capable {
   const { pricing, parameters } = model
   return {
     ...viewOf(capableModel.pick({ model_version_id: true, name: true, model_name: true, credits_per_image: true }), {
@@ -116,14 +121,11 @@ export function capableModelView(model: ModelVersion): z.output<typeof capableMo
       credits_per_step: pricing.creditsPerStep ?? 0,
       minimum_credits: pricing.minimum ?? 0,
     },
-    defaults: publicNames(parameters?.defaults),
-    limits: publicNames(parameters?.limits),
-    ignored: (parameters?.ignored ?? []).map(publicName) as z.output<typeof capableModel>['ignored'],
+    defaults: renamed(parameters?.defaults ?? {}, snakeCase) as Capable['defaults'],
+    limits: renamed(parameters?.limits ?? {}, snakeCase) as Capable['limits'],
+    ignored: (parameters?.ignored ?? []).map(snakeCase) as Capable['ignored'],
   }
 }
-
-const publicNames = (values: object = {}) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [publicName(name), value]))
 
 const capabilities = z
   .object({

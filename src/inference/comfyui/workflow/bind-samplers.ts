@@ -1,7 +1,6 @@
 import type { Sampler } from '../../../core/generations/generation.js'
 import { samplersOf } from '../../samplers.js'
-import { titled } from './node-titles.js'
-import { isPlaceholder, numberAt, numberOf, settle } from './node-values.js'
+import { isPlaceholder, numberAt, numberOf, settle, titledNumber } from './node-values.js'
 import { settingOf } from './sampler-nodes.js'
 import {
   ancestorsOf,
@@ -15,7 +14,7 @@ import {
 } from './workflow-graph.js'
 
 export interface Fixed {
-  readonly parameter: 'negative_prompt' | 'cfg_scale' | 'sampler' | 'steps' | 'seed'
+  readonly parameter: 'negative_prompt' | 'cfg_scale' | 'sampler' | 'steps'
   readonly why: string
 }
 
@@ -25,25 +24,9 @@ interface Setting {
   readonly fixed?: string
 }
 
-/** The slot of a person's title: the only number there, or the input of that name. */
-function titledNumber(kept: WorkflowGraph, role: 'seed' | 'steps' | 'cfg', names: readonly string[]): Slot[] {
-  return titled(kept, role).map((id) => {
-    const inputs = Object.entries(kept[id]?.inputs ?? {})
-    const named = inputs.filter(([name]) => [...names, 'value', 'int', 'number'].includes(name))
-    const numbers = named.length > 0 ? named : inputs.filter(([, value]) => typeof value === 'number')
-    if (numbers.length !== 1) throw noSuch(kept, id, role, names[0] as string)
-    return [id, numbers[0]?.[0] as string]
-  })
-}
-
-const noSuch = (kept: WorkflowGraph, id: string, title: string, what: string) =>
-  new WorkflowProblem(
-    `${named(kept, id)} has the title "${title}", but not one ${what}: give that title to the node that holds it, and export the workflow again.`,
-  )
-
 /** Every sampler's seed, but of those that add no noise: they go on with another's. */
 export function bindSeed(kept: WorkflowGraph, samplers: readonly string[]) {
-  const asked = titledNumber(kept, 'seed', ['seed', 'noise_seed'])
+  const asked = titledNumber(kept, 'seed', ['seed', 'noise_seed'], 'seed')
   const found = asked.length > 0 ? asked : samplers.map((id) => seedOf(kept, id)).filter((it) => it !== undefined)
   const settled = found.map((slot) => settle(kept, slot))
   if (settled.length === 0)
@@ -76,7 +59,7 @@ export function bindSteps(
   samplers: readonly string[],
 ): Setting & { bounds: Slot[] } {
   const none = (fixed: string) => ({ slots: [], bounds: [], fixed })
-  const asked = titledNumber(kept, 'steps', ['steps'])
+  const asked = titledNumber(kept, 'steps', ['steps'], 'steps')
   const own = asked[0] ?? settingOf(kept, main, ['steps'], 'sigmas')
   if (!own) return none(`${named(kept, main)} takes its steps from a list of its own`)
   const { slots, value, computedBy } = settle(kept, own)
@@ -118,7 +101,7 @@ function splitsOf(kept: WorkflowGraph, main: string, steps: number | undefined):
 /** The scale of the guidance; exactly 1, or a guider without one, draws without guidance. */
 export function bindCfg(kept: WorkflowGraph, main: string, samplers: readonly string[]): Setting & { guided: boolean } {
   const none = (fixed: string, guided: boolean) => ({ slots: [], fixed, guided })
-  const asked = titledNumber(kept, 'cfg', ['cfg'])
+  const asked = titledNumber(kept, 'cfg', ['cfg'], 'cfg')
   const own = asked[0] ?? settingOf(kept, main, ['cfg', 'cfg_conds'], 'guider')
   if (!own) return none(`${named(kept, main)} draws without such a scale`, true)
   const { slots, value, computedBy } = settle(kept, own)

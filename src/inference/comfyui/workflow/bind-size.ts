@@ -1,6 +1,6 @@
 import { unique } from './bind-samplers.js'
 import { titled } from './node-titles.js'
-import { numberAt, settle } from './node-values.js'
+import { numberAt, settle, titledNumber } from './node-values.js'
 import {
   descendantsOf,
   inputOf,
@@ -95,8 +95,8 @@ const unscalable = (kept: WorkflowGraph, id: string) =>
 
 /** The titles come first; a node with both numbers otherwise. @throws WorkflowProblem */
 function emptySize(kept: WorkflowGraph, main: string) {
-  const wide = titledSide(kept, 'width')
-  const high = titledSide(kept, 'height')
+  const wide = titledNumber(kept, 'width', ['width'], 'number')
+  const high = titledNumber(kept, 'height', ['height'], 'number')
   const pair = wide.length > 0 && high.length > 0 ? undefined : sizeNode(kept, main)
   const settledSide = (slots: readonly Slot[], own: Slot | undefined) =>
     (slots.length === 0 && own ? [own] : slots).map((slot) => settle(kept, slot))
@@ -129,19 +129,6 @@ const batchesOf = (kept: WorkflowGraph): Slot[] =>
     .filter((id) => inputOf(kept, id, 'batch_size') !== undefined)
     .filter((id) => pairOf(kept, id) || /latent/i.test(nodeAt(kept, id)?.class_type ?? ''))
     .map((id) => [id, 'batch_size'])
-
-function titledSide(kept: WorkflowGraph, side: 'width' | 'height'): Slot[] {
-  return titled(kept, side).map((id) => {
-    const inputs = Object.entries(nodeAt(kept, id)?.inputs ?? {})
-    const own = inputs.filter(([name]) => [side, 'value', 'int', 'number'].includes(name))
-    const found = own.length > 0 ? own : inputs.filter(([, value]) => typeof value === 'number')
-    if (found.length !== 1)
-      throw new WorkflowProblem(
-        `${named(kept, id)} has the title "${side}", but not one number: give that title to the node that holds it, and export the workflow again.`,
-      )
-    return [id, found[0]?.[0] as string]
-  })
-}
 
 /** Follows the latent of a sampler up to what makes it from a size alone. @throws WorkflowProblem for an image */
 function latentSources(kept: WorkflowGraph, main: string): string[] {

@@ -1,4 +1,15 @@
-import { inputOf, nodeAt, type Slot, usersOf, type WorkflowGraph, wireAt, wiresOf } from './workflow-graph.js'
+import { type Role, titled } from './node-titles.js'
+import {
+  inputOf,
+  named,
+  nodeAt,
+  type Slot,
+  usersOf,
+  type WorkflowGraph,
+  WorkflowProblem,
+  wireAt,
+  wiresOf,
+} from './workflow-graph.js'
 
 /** Where a value is written, and the file's own value; `computedBy` is the node whose result is overwritten. */
 export interface Settled {
@@ -64,4 +75,22 @@ export function valueInput(graph: WorkflowGraph, id: string): string | undefined
   if (literals.length === 1) return literals[0]?.[0]
   const values = literals.filter(([name]) => VALUE_NAMES.includes(name))
   return values.length === 1 ? values[0]?.[0] : undefined
+}
+
+/**
+ * Where the number is that a person has pointed out by a title: at the input of one of these names, or the only number there.
+ * @param what it is, for the sentence
+ * @throws WorkflowProblem
+ */
+export function titledNumber(graph: WorkflowGraph, role: Role, names: readonly string[], what: string): Slot[] {
+  return titled(graph, role).map((id) => {
+    const inputs = Object.entries(nodeAt(graph, id)?.inputs ?? {})
+    const known = inputs.filter(([name]) => [...names, 'value', 'int', 'number'].includes(name))
+    const found = known.length > 0 ? known : inputs.filter(([, value]) => typeof value === 'number')
+    if (found.length !== 1)
+      throw new WorkflowProblem(
+        `${named(graph, id)} has the title "${role}", but not one ${what}: give that title to the node that holds it, and export the workflow again.`,
+      )
+    return [id, found[0]?.[0] as string]
+  })
 }

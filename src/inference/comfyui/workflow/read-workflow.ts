@@ -1,4 +1,4 @@
-import { isStorable } from '../../../lib/text.js'
+import { isStorable, storable } from '../../../lib/text.js'
 import { shown, type WorkflowGraph, type WorkflowNode, WorkflowProblem } from './workflow-graph.js'
 
 // Far more than anybody draws: the largest of a few hundred public workflows has some 200 nodes and 0.2 MB.
@@ -54,7 +54,7 @@ function nodeOf(id: string, value: unknown): WorkflowNode {
   if (!isRecord(value) || !(Object.hasOwn(value, 'class_type') || Object.hasOwn(value, 'inputs')))
     throw new WorkflowProblem(`${at} is not a node: ${EXPORT}.`)
   const { class_type, inputs, _meta } = value
-  const title = isRecord(_meta) && typeof _meta.title === 'string' ? storableTitle(_meta.title) : undefined
+  const title = isRecord(_meta) && typeof _meta.title === 'string' ? storable(_meta.title) : undefined
   if (typeof class_type !== 'string' || class_type === '')
     throw new WorkflowProblem(
       `${at}${title ? `, "${shown(title)}",` : ''} has no class_type, because the ComfyUI that exported it does not have that node: install the missing node there, then export the workflow again.`,
@@ -69,8 +69,6 @@ function nodeOf(id: string, value: unknown): WorkflowNode {
   for (const [input, it] of Object.entries(inputs)) checkValue(`${at} (${shown(class_type)})`, input, it)
   return { class_type, inputs, ...(title === undefined ? {} : { _meta: { title } }) }
 }
-
-const storableTitle = (title: string) => title.replaceAll('\0', '').toWellFormed()
 
 /** Not recursive: a value may be nested a million times. */
 function checkValue(at: string, input: string, value: unknown): void {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
+import { lowestPrice } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { AppError } from '../../../core/errors.js'
 import { MAX_PRICE } from '../../../core/operator/catalog.js'
@@ -45,7 +46,7 @@ const ModelsPage = ({ models, backends, signedIn }: ModelsPageProps) => (
           </td>
           <td class="number">
             {model.pricing && 'from '}
-            {number(Math.max(model.creditsPerImage, model.pricing?.minimum ?? 0))}
+            {number(lowestPrice(model))}
           </td>
           <td>
             <ServedBy backends={backends.filter((it) => serves(it, model))} />

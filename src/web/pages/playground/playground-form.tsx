@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { imagePrice } from '../../../core/catalog/model-parameters.js'
+import { imagePrice, lowestPrice } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, SAMPLERS } from '../../../core/generations/generation.js'
 import { DEFAULTS, PERSONAL_LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
@@ -210,7 +210,7 @@ const ModelChoice = ({ model, checked }: { model: ModelVersion; checked: boolean
       <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi> ·{' '}
       <span class="price">
         {model.pricing && 'from '}
-        {creditsText(Math.max(model.creditsPerImage, model.pricing?.minimum ?? 0))}
+        {creditsText(lowestPrice(model))}
         {model.nsfw && ' · 18+'}
       </span>
     </span>
