@@ -6,7 +6,7 @@ import { createPreviewBackend } from './preview/preview-backend.js'
 import { createSdCppBackend } from './sdcpp/sdcpp-backend.js'
 import { type ServerKind, serverEntries } from './server-kinds.js'
 
-type BackendOptions = Pick<A1111Options, 'timeoutMs' | 'logger' | 'wanted'>
+type BackendOptions = Pick<A1111Options, 'timeoutMs' | 'logger' | 'wanted' | 'definitions'>
 
 const CREATE: Record<ServerKind, (url: string, options: BackendOptions) => InferenceBackend> = {
   comfyui: createComfyuiBackend,

@@ -4,6 +4,7 @@ import { RUN_TIMES } from '../core/generations/run/times.js'
 import { occasionally } from '../core/log.js'
 import { modelStore } from '../db/catalog/models.js'
 import { backendRegistry } from '../db/generations/backends.js'
+import { definitionStore } from '../db/generations/definitions.js'
 import { generationEnds } from '../db/generations/poll.js'
 import { runStore } from '../db/generations/run.js'
 import { refusedPromptNotes } from '../db/generations/submit/refused-prompts.js'
@@ -49,14 +50,16 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl, probeBytes }), log)
     : await openImageStore({ ...config, probeBytes }, log)
   const wanted = async () => (await models.listEnabled()).map(({ filename }) => filename)
+  const definitions = async () => needed()
   const backends = config.inferenceUrls
-    .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log, wanted }))
+    .map((url) => createBackend(url, { timeoutMs: config.inferenceTimeoutMs, logger: log, wanted, definitions }))
     .map((backend) => metrics?.backend(backend) ?? backend)
     .map((backend) => tracing?.backend(backend) ?? backend)
     .map((backend) => wrappers?.backend(backend) ?? backend)
   const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
   const { db, queue, lock, progress, previews } = foundation
   const models = modelStore(db)
+  const { needed } = definitionStore(db)
   const isNsfw = async (id: number) => (await models.find(id))?.nsfw ?? false
   const imageModerator =
     config.imageModeration && createImageModerator({ ...config.imageModeration, logger: log, isNsfw, scaleForModel })

@@ -1,8 +1,8 @@
 /** What can be asked for. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { boolean, check, integer, jsonb, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
 import type { ModelParameters, Pricing } from '../../core/catalog/model-parameters.js'
-import { int8 } from './columns.js'
+import { int8, time } from './columns.js'
 
 export const modelVersions = pgTable(
   'model_versions',
@@ -28,6 +28,25 @@ export const modelVersions = pgTable(
 )
 
 export const modelVersionId = () => int8('model_version_id').references(() => modelVersions.id)
+
+export const modelDefinitions = pgTable(
+  'model_definitions',
+  {
+    filename: text('filename').primaryKey(),
+    name: text('name').notNull(),
+    revision: integer('revision').notNull(),
+    /** SHA-256 of the document, in lower-case hex. */
+    hash: text('hash').notNull(),
+    /** JSON, as the adapter of its kind of server has written it. */
+    document: text('document').notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [
+    unique('model_definitions_name_revision_key').on(t.name, t.revision),
+    check('model_definitions_revision_check', sql`${t.revision} > 0`),
+    check('model_definitions_filename_check', sql`${t.filename} = ${t.name} || '@' || ${t.revision}::text`),
+  ],
+)
 
 export const catalogRevision = pgTable(
   'catalog_revision',

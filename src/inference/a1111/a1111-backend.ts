@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { z } from 'zod'
+import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { BackendError } from '../../core/generations/run/backend.js'
 import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
@@ -23,6 +24,8 @@ export type A1111Options = Limits &
     readonly logger?: Pick<Logger, 'info'> | undefined
     /** The model files that a server should have: one that lacks some is told to look again at its files. */
     readonly wanted?: () => Promise<readonly string[]>
+    /** The definitions of models that are needed now. */
+    readonly definitions?: DefinitionStore['needed']
   }
 
 /**

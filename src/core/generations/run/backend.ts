@@ -9,7 +9,7 @@ export interface InferenceRequest extends GenerationParameters {
   readonly attemptId: string
   /** The generation and its attempt, `gen_…-2`: for servers that show who sent a request. */
   readonly attempt: string
-  /** The model file. */
+  /** The model file, or a definition of the model (core/catalog/model-definition.ts). */
   readonly model: string
   /** One per image. */
   readonly seeds: readonly number[]
@@ -20,6 +20,8 @@ export interface InferredImage {
   readonly bytes: Buffer
   readonly seed: number
   readonly madeWith: MadeWith
+  /** Where it is not the size that was asked for, because the model's definition scales it. */
+  readonly size?: Pick<GenerationParameters, 'width' | 'height'> | undefined
 }
 
 /** How a server was asked for an image, in its own terms, so that a person can reproduce it elsewhere. */
@@ -30,11 +32,16 @@ export interface MadeWith {
   readonly sampler: string
   /** The noise schedule; null where it is part of the sampler, or not the client's to choose. */
   readonly scheduler: string | null
+  /** The model's definition, `flux-dev@3`, and its hash. */
+  readonly definition?: string | undefined
+  readonly definitionHash?: string | undefined
 }
 
 export interface Capabilities {
-  /** Checkpoint file names the server can load; null when it draws with any (preview). */
+  /** Checkpoint file names the server can load, and the definitions it can draw with; null when it draws with any (preview). */
   readonly models: readonly string[] | null
+  /** By definition that it cannot draw with: what it lacks, a sentence each, for the operator. */
+  readonly lacks?: ReadonlyMap<string, readonly string[]> | undefined
   /** File names that cannot be requested, because several checkpoints have them. */
   readonly ambiguous?: readonly string[]
   readonly samplers: readonly Sampler[]

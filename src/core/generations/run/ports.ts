@@ -9,7 +9,7 @@ export interface ClaimedGeneration extends Generation {
 }
 
 /** What one backend can do now; a claim takes only what fits. */
-export interface ServedCapabilities extends Omit<Capabilities, 'ambiguous' | 'samplers'> {
+export interface ServedCapabilities extends Omit<Capabilities, 'ambiguous' | 'samplers' | 'lacks'> {
   readonly samplers: readonly string[]
 }
 

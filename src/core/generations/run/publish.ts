@@ -78,9 +78,9 @@ export async function publish(
   inferred: InferredImage[],
   how: Publishing,
 ): Promise<StoredImage[]> {
-  const finishing = inferred.map(({ bytes, seed }) => {
-    const { width, height, modelName: model } = generation
-    return ports.finishImage(bytes, { width, height, seed, model })
+  const finishing = inferred.map(({ bytes, seed, size = generation }) => {
+    const { width, height } = size
+    return ports.finishImage(bytes, { width, height, seed, model: generation.modelName })
   })
   // All of them before any is stored.
   const finished = await Promise.all(finishing)
@@ -111,11 +111,12 @@ async function publishOne(
   { images }: PublishPorts,
   generation: ClaimedGeneration,
   { png, sha256, thumbnail }: FinishedImage,
-  { seed, madeWith }: InferredImage,
+  { seed, madeWith, size = generation }: InferredImage,
   i: number,
   { stillOurs, signal, storeForMs, onRefusal }: Publishing,
 ): Promise<StoredImage> {
-  const { id, attempt, width, height, slugs } = generation
+  const { id, attempt, slugs } = generation
+  const { width, height } = size
   const slug = slugs[i] as string
   const options = { isWanted: stillOurs, thumbnail, by: { id, attempt }, signal }
   const put = async () => {
