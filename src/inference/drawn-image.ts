@@ -16,13 +16,22 @@ export async function drawnImage(base64: string, asked: Size, bad: Bad) {
   return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
 }
 
-/** Reads the image's header and checks its size. The pixels are decoded later, to be stored. */
-export async function requireSize(bytes: Buffer, asked: Size, bad: Bad) {
+/** How far from the exact size an upscaled image may be, in pixels of the asked one: latents have 8. */
+const ROUNDED = 8
+
+/**
+ * Reads the image's header and checks its size. The pixels are decoded later, to be stored.
+ * @param scale the image's size divided by the asked one; a scaled size may be rounded
+ */
+export async function requireSize(bytes: Buffer, asked: Size, bad: Bad, scale = 1) {
   const header = await headerOf(bytes).catch((error) => {
     throw bad(`sent an image that cannot be read: ${whyUnreadable(bytes, error)}`)
   })
-  if (header.width !== asked.width || header.height !== asked.height)
-    throw bad(`drew ${header.width}x${header.height} instead of ${asked.width}x${asked.height}`)
+  const off = Math.max(Math.abs(header.width - asked.width * scale), Math.abs(header.height - asked.height * scale))
+  if (off > (scale === 1 ? 0 : ROUNDED * Math.max(scale, 1)))
+    throw bad(
+      `drew ${header.width}x${header.height} instead of ${Math.round(asked.width * scale)}x${Math.round(asked.height * scale)}`,
+    )
   return header
 }
 

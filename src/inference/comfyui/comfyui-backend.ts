@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
 import { type Call, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
-import { discover } from './discovery.js'
+import { type ComfyuiServer, discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
+import { nodeClasses } from './node-classes.js'
 import { askPatiently, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
 import { createDownloads, endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
@@ -19,7 +21,11 @@ const TIMES = {
   patience: PATIENCE,
 }
 
-export type ComfyuiOptions = Limits & Partial<typeof TIMES>
+export type ComfyuiOptions = Limits &
+  Partial<typeof TIMES> & {
+    /** The definitions of models that are needed now. */
+    readonly definitions?: DefinitionStore['needed']
+  }
 /** `finishLater`: of work that the images need not wait for; `close` does. */
 type Watch = Call &
   typeof TIMES & {
@@ -36,13 +42,17 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     unfinished.add(work)
     void work.finally(() => unfinished.delete(work))
   }
+  const classes = nodeClasses(http)
   const backend = serverBackend({
     http,
     limits: options,
     remembers: true,
-    discover: (signal) => discover(http, signal),
-    offers: ({ checkpoints }) => ({ models: [...checkpoints.keys()] }),
-    modelOf: ({ checkpoints }, filename) => checkpoints.get(filename),
+    async discover(signal, known?: ComfyuiServer) {
+      if (!known) classes.forget()
+      return discover(http, classes, (await options.definitions?.()) ?? [], signal)
+    },
+    offers: ({ models, lacks }) => ({ models: [...models.keys()], lacks }),
+    modelOf: ({ models }, filename) => models.get(filename),
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {
       const graph = graphOf(asked.request, asked.model, asked.sampler)
@@ -75,7 +85,7 @@ const ERASE_AFTER_MS = 50
  * @throws BackendError, or `stop`'s reason
  */
 async function infer(asked: ComfyuiAsked, watch: Watch) {
-  const { http, request } = asked
+  const { http } = asked
   const { stop, patience } = watch
   stop.throwIfAborted()
   const prompt = followPrompt(asked, watch)
@@ -94,7 +104,7 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
     mayRun = false
     // If no event told of the end, the connection may be dead: the next prompt gets a new one.
     if (!prompt.toldOfEnd) prompt.retireEvents()
-    if (!entry.status.succeeded) throw endFailure(http.name, request, entry)
+    if (!entry.status.succeeded) throw endFailure(asked, entry)
     // Old servers send no event of success.
     watch.drawn()
     const images = await fetchImages(entry, asked, prompt.downloads)
@@ -117,7 +127,7 @@ type Prompt = ReturnType<typeof followPrompt>
 
 /** Follows our prompt by the server's events: its begin, progress, images, failures and end. */
 function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onPreview, drawn }: Watch) {
-  const progress = createProgress(asked.graph.images, report)
+  const progress = createProgress(asked.graph.samplers, report)
   const downloads = createDownloads(asked, stop, patience)
   let succeeded = false
   // The prompt of the latest event: all clients get the events of a prompt that has no client, and neither previews nor
@@ -177,7 +187,8 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
 }
 
 /** The prompt's entry in the history. */
-async function untilEnded(prompt: Prompt, { http, request }: ComfyuiAsked, watch: Watch) {
+async function untilEnded(prompt: Prompt, asked: ComfyuiAsked, watch: Watch) {
+  const { http } = asked
   const { id } = prompt
   const { stop, waiting, pollIntervalMs } = watch
   await prompt.wait(FIRST_LOOK_MS)
@@ -189,7 +200,7 @@ async function untilEnded(prompt: Prompt, { http, request }: ComfyuiAsked, watch
     const found = await askPatiently(http.name, watch.patience, stop, (limited) => lookUp(http, id, limited))
     if (found === 'unknown') {
       const { error } = prompt
-      if (error?.prompt_id === id) throw executionFailure(http.name, request, error)
+      if (error?.prompt_id === id) throw executionFailure(asked, error)
       throw failure('lost', `${http.name} does not know the prompt any more; it was restarted or replaced`)
     }
     if (!('before' in found)) return found

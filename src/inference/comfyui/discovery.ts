@@ -1,31 +1,72 @@
 import { z } from 'zod'
+import type { ModelDefinition } from '../../core/catalog/model-definition.js'
 import { samplersOf } from '../samplers.js'
 import type { ServerHttp } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
+import { choices, type nodeClasses } from './node-classes.js'
 import { readJson } from './prompt-history.js'
+import { classesOf, fitted } from './workflow/fitting.js'
+import { type WorkflowDocument, workflowOf } from './workflow/workflow-definition.js'
 
 const names = z.array(z.string())
-
-/** A list to choose from: the list itself, or in newer versions `["COMBO", { options: list }]`. */
-const choices = z.union([
-  z.tuple([names], z.unknown()).transform(([list]) => list),
-  z.tuple([z.string(), z.object({ options: names })], z.unknown()).transform(([, { options }]) => options),
-])
 
 const nodeWith = <T extends z.ZodRawShape>(inputs: T) => z.object({ input: z.object({ required: z.object(inputs) }) })
 const kSampler = z.object({ KSampler: nodeWith({ sampler_name: choices, scheduler: choices }) })
 const checkpointLoader = z.object({ CheckpointLoaderSimple: nodeWith({ ckpt_name: choices }) })
 
-/** A server's checkpoints and samplers. @throws BackendError, or the signal's reason */
-export async function discover(http: ServerHttp, signal: AbortSignal) {
-  const [listed, reply, version] = await Promise.all([
+/** What a server draws a model with: a checkpoint by its own name for it, or a workflow with its own names of files. */
+export type ServerModel =
+  | { readonly checkpoint: string }
+  | { readonly definition: ModelDefinition; readonly workflow: WorkflowDocument }
+
+export type ComfyuiServer = Awaited<ReturnType<typeof discover>>
+
+/** What a server draws with, and its samplers. @throws BackendError, or the signal's reason */
+export async function discover(
+  http: ServerHttp,
+  classes: ReturnType<typeof nodeClasses>,
+  definitions: readonly ModelDefinition[],
+  signal: AbortSignal,
+) {
+  const [listed, reply, version, fitting] = await Promise.all([
     listCheckpoints(http, signal),
     http.get('/object_info/KSampler', signal),
     versionOf(http, signal),
+    fittingWorkflows(classes, definitions, signal),
   ])
   const { sampler_name, scheduler } = readJson(http.name, reply, kSampler).KSampler.input.required
   const samplers = samplersOf('comfyui', sampler_name, scheduler)
-  return { checkpoints: checkpointNames(listed), samplers, version }
+  const checkpoints = [...checkpointNames(listed)].map(([name, checkpoint]) => [name, { checkpoint }] as const)
+  return {
+    models: new Map<string, ServerModel>([...checkpoints, ...fitting.models]),
+    lacks: fitting.lacks,
+    samplers,
+    version,
+  }
+}
+
+/** The definitions that the server can draw with, and what it lacks for the others. */
+async function fittingWorkflows(
+  classes: ReturnType<typeof nodeClasses>,
+  definitions: readonly ModelDefinition[],
+  signal: AbortSignal,
+) {
+  const workflows = definitions.flatMap((definition) => {
+    const workflow = workflowOf(definition)
+    return workflow ? [{ definition, workflow }] : []
+  })
+  const classOf = await classes.look(
+    workflows.flatMap(({ workflow }) => classesOf(workflow)),
+    signal,
+  )
+  const models = new Map<string, ServerModel>()
+  const lacks = new Map<string, readonly string[]>()
+  for (const { definition, workflow } of workflows) {
+    const fit = fitted(workflow, classOf)
+    if (fit && fit.lacks.length > 0) lacks.set(definition.filename, fit.lacks)
+    else if (fit) models.set(definition.filename, { definition, workflow: fit.workflow })
+  }
+  return { models, lacks }
 }
 
 const systemStats = z.object({ system: z.object({ comfyui_version: z.string() }) })

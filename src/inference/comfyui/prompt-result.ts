@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { linkedSignal, withTimeLimit } from '../../lib/abort-signals.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
 import { saysOutOfMemory } from '../out-of-memory.js'
 import { publicWords, replyFailure } from '../server-reply.js'
-import type { ComfyuiAsked, Graph } from './graph.js'
+import type { ComfyuiAsked } from './graph.js'
 import { askPatiently, type HistoryEntry, type Patience, type SavedFile, savedFiles } from './prompt-history.js'
+import { needsOf } from './workflow/requirements.js'
 
-const graphNodes = z.record(z.string(), z.object({ inputs: z.unknown() }))
+const graphNodes = z.record(z.string(), z.object({ inputs: z.record(z.string(), z.unknown()) }))
 const ranPrompt = z.tuple([z.unknown(), z.unknown(), graphNodes], z.unknown())
 
 /** An image takes longer than an answer. */
@@ -21,11 +21,11 @@ export async function fetchImages(
   asked: ComfyuiAsked,
   downloads: ReturnType<typeof createDownloads>,
 ) {
-  const { http, graph, request, server, sampler } = asked
+  const { http, graph, request, server } = asked
   const bad = badOutput(http.name)
-  requireSameGraph(entry, graph, bad)
-  const drawnWith = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
-  const madeWith = { backend: 'comfyui', version: server.version, ...drawnWith }
+  requireSameGraph(entry, asked, bad)
+  const madeWith = { backend: 'comfyui', version: server.version, ...drawnWith(asked) }
+  const scale = 'workflow' in asked.model ? asked.model.workflow.scale : 1
   const saved = graph.images.map(({ seed, saveNode }) => {
     const [file, ...others] = savedFiles(entry.outputs[saveNode])
     if (!file || others.length > 0) throw bad(`saved ${file ? 1 + others.length : 0} files for one image`)
@@ -35,10 +35,19 @@ export async function fetchImages(
     saved.map(async ({ seed, saveNode, file }) => {
       const bytes = await downloads.bytesOf(saveNode, file)
       if (!bytes) throw bad('no longer has an image that it saved')
-      await requireSize(bytes, request, bad)
-      return { bytes, seed, madeWith }
+      const { width, height } = await requireSize(bytes, request, bad, scale)
+      return { bytes, seed, madeWith, size: { width, height } }
     }),
   )
+}
+
+/** The sampler is the workflow's own where it cannot be chosen. */
+function drawnWith({ model, sampler }: ComfyuiAsked) {
+  const chosen = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
+  if (!('workflow' in model)) return chosen
+  const { definition, workflow } = model
+  const own = workflow.binding.sampler.length > 0 ? chosen : workflow.drawnWith
+  return { ...own, definition: definition.filename, definitionHash: definition.hash }
 }
 
 /**
@@ -81,24 +90,41 @@ export function createDownloads({ http, graph }: ComfyuiAsked, stop: AbortSignal
 
 const pathOf = (file: SavedFile) => `/view?${new URLSearchParams(file)}`
 
-/** Extensions may change a prompt before it runs; the history has the one that ran. */
-function requireSameGraph({ prompt }: HistoryEntry, { nodes }: Graph, bad: Bad): void {
+/**
+ * Extensions may change a prompt before it runs; the history has the one that ran. Of a workflow only what we wrote
+ * counts: the server casts what is in the file.
+ */
+function requireSameGraph({ prompt }: HistoryEntry, { graph, model }: ComfyuiAsked, bad: Bad): void {
   const ran = ranPrompt.safeParse(prompt).data?.[2]
   if (!ran) return
-  for (const [id, { class_type, inputs }] of Object.entries(nodes))
-    if (!isDeepStrictEqual(ran[id]?.inputs, inputs)) throw bad(`ran a ${class_type} with other settings`)
+  const isOurs = new Set(graph.written.map((slot) => JSON.stringify(slot)))
+  const ours = (id: string, inputs: Readonly<Record<string, unknown>> = {}) =>
+    Object.entries(inputs).flatMap(([input, value]) =>
+      isOurs.has(JSON.stringify([id, input])) ? [input, `${value}`] : [],
+    )
+  for (const [id, { class_type, inputs }] of Object.entries(graph.nodes)) {
+    const compared = 'workflow' in model ? [ours(id, inputs), ours(id, ran[id]?.inputs)] : [inputs, ran[id]?.inputs]
+    if (!isDeepStrictEqual(...(compared as [unknown, unknown]))) throw bad(`ran a ${class_type} with other settings`)
+  }
 }
 
 const text = z.string().catch('')
 const executionError = z.object({ node_type: text, exception_type: text, exception_message: text })
 
 /** The error of a prompt that ran and did not succeed. */
-export function endFailure(server: string, request: InferenceRequest, { status }: HistoryEntry) {
+export function endFailure(asked: ComfyuiAsked, { status }: HistoryEntry) {
+  const server = asked.http.name
   const error = status.messages.find(([type]) => type === 'execution_error')
-  if (error) return executionFailure(server, request, error[1])
+  if (error) return executionFailure(asked, error[1])
   const interrupted = status.messages.some(([type]) => type === 'execution_interrupted')
   return failure('backend_fault', `${server} ${interrupted ? 'was interrupted by someone else' : 'failed to say why'}`)
 }
+
+/** Whether nodes of that class may repeat a subscriber's text in an error. */
+export const readsText = (nodeClass: string) => /text|prompt|string|encode|condition/i.test(nodeClass)
+
+const loadsFile = (nodes: ComfyuiAsked['graph']['nodes'], nodeClass: string) =>
+  needsOf(nodes).files.some((file) => file.class === nodeClass)
 
 /** The file is missing, cannot be read, is damaged or holds something else. Other errors may befall any checkpoint. */
 const NO_CHECKPOINT = new RegExp(
@@ -113,16 +139,18 @@ const NO_CHECKPOINT = new RegExp(
 )
 
 /** The error of an `execution_error`; `data` is the event's. */
-export function executionFailure(server: string, request: InferenceRequest, data: Record<string, unknown>) {
+export function executionFailure({ http, request, graph }: ComfyuiAsked, data: Record<string, unknown>) {
+  const server = http.name
   const { node_type: node, exception_type: type, exception_message: message } = executionError.parse(data)
   const noSuchPart = /^ERROR: (clip input|VAE) is invalid/i.test(message)
   // An error while encoding a text may repeat the text.
-  const words = node === 'CLIPTextEncode' && !noSuchPart ? '' : (message.trim().split('\n')[0] ?? '')
+  const words = readsText(node) && !noSuchPart ? '' : (message.trim().split('\n')[0] ?? '')
   const shown = publicWords(words, request)
   const said = `${server} failed in ${node}: ${type}${shown && `: ${shown}`}`
   if (saysOutOfMemory(`${type}: ${message}`)) return failure('oom', said)
   // A damaged file, or one without a text encoder or a decoder, is no checkpoint, although it is listed.
-  const isOfFile = node === 'CheckpointLoaderSimple' && NO_CHECKPOINT.test(`${type}: ${message}`)
+  const isOfFile =
+    (node === 'CheckpointLoaderSimple' || loadsFile(graph.nodes, node)) && NO_CHECKPOINT.test(`${type}: ${message}`)
   if (isOfFile || noSuchPart) return failure('model_missing', said)
   return failure('backend_fault', said)
 }

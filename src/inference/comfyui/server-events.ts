@@ -4,7 +4,7 @@ import { buildConnector, WebSocket } from 'undici'
 import { z } from 'zod'
 import { agentOf, CONNECT_TIMEOUT_MS, type ServerAddress } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
-import type { Graph } from './graph.js'
+import type { Graph } from './workflow/fill-workflow.js'
 
 const OPEN_WITHIN_MS = 1_000
 const RECONNECT_MS = 2_000
@@ -151,16 +151,17 @@ const SAMPLING_SHARE = 0.95
 const nodeSteps = z.object({ value: z.number(), max: z.number().positive() })
 
 /** Takes events, and reports each change of the steps of all samplers as one fraction. */
-export function createProgress(images: Graph['images'], report: (fraction: number) => void) {
-  const sampled = new Map<unknown, number>(images.map(({ samplerNode }) => [samplerNode, 0]))
+export function createProgress(samplers: Graph['samplers'], report: (fraction: number) => void) {
+  const sampled = new Map<unknown, number>(samplers.map(({ node }) => [node, 0]))
+  const total = samplers.reduce((sum, { steps }) => sum + steps, 0)
   const note = (node: unknown, state: unknown) => {
     const before = sampled.get(node)
     const { data: steps } = nodeSteps.safeParse(state)
     const fraction = steps ? Math.min(1, steps.value / steps.max) : 0
     if (before === undefined || fraction <= before) return
     sampled.set(node, fraction)
-    const done = [...sampled.values()].reduce((sum, each) => sum + each, 0)
-    report((SAMPLING_SHARE * done) / images.length)
+    const done = samplers.reduce((sum, { node: id, steps: its }) => sum + its * (sampled.get(id) ?? 0), 0)
+    report((SAMPLING_SHARE * done) / total)
   }
   return ({ type, data }: ServerEvent): void => {
     const { nodes } = data

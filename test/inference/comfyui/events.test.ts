@@ -26,22 +26,34 @@ describe('progress', () => {
 
   it('follows the events of a real server', () => {
     const reported: number[] = []
-    const hear = createProgress([{ seed: 42, samplerNode: '3', saveNode: '9' }], (done) => reported.push(done))
+    const hear = createProgress([{ node: '3', steps: 2 }], (done) => reported.push(done))
     for (const event of recorded.events) hear(event as ServerEvent)
     expect(reported).toEqual([0.95 / 2, 0.95])
   })
 
   it('counts what the server had drawn before, and nothing of other nodes', () => {
     const reported: number[] = []
-    const images = ['3', '13'].map((samplerNode, seed) => ({ seed, samplerNode, saveNode: '9' }))
-    const hear = createProgress(images, (done) => reported.push(done))
+    const samplers = ['3', '13'].map((node) => ({ node, steps: 20 }))
+    const hear = createProgress(samplers, (done) => reported.push(done))
     hear({ type: 'progress', data: { node: '9', value: 1, max: 2 } })
     hear({ type: 'progress', data: { node: '3', value: 1, max: 0 } })
     hear({ type: 'progress_state', data: { nodes: { '4': { value: 1, max: 1 }, '3': null } } })
     expect(reported).toEqual([])
     hear({ type: 'execution_cached', data: { nodes: ['4', '13'] } })
     hear({ type: 'progress_state', data: { nodes: { '3': { value: 10, max: 20 } } } })
-    expect(reported).toEqual([0.95 / 2, (0.95 * 3) / 4])
+    expect(reported).toEqual([0.95 / 2, (0.95 * 30) / 40])
+  })
+
+  it('weighs the passes of a workflow by their steps', () => {
+    const reported: number[] = []
+    const samplers = [
+      { node: '3', steps: 20 },
+      { node: '11', steps: 5 },
+    ]
+    const hear = createProgress(samplers, (done) => reported.push(done))
+    hear({ type: 'progress', data: { node: '3', value: 20, max: 20 } })
+    hear({ type: 'progress', data: { node: '11', value: 1, max: 5 } })
+    expect(reported).toEqual([0.95 * 0.8, 0.95 * 0.84])
   })
 })
 

@@ -173,7 +173,9 @@ it('takes a success as a real server recorded it', async () => {
   const [id, entry] = Object.entries(recorded.history)[0] ?? []
   // As it was recorded a SaveImage kept the image.
   const body = JSON.parse(
-    JSON.stringify({ [String(id)]: entry }).replace('"filename_prefix":"svc"', `"easel_attempt":"${id}"`),
+    JSON.stringify({ [String(id)]: entry })
+      .replace('"filename_prefix":"svc"', `"easel_attempt":"${id}"`)
+      .replaceAll('"9":', '"easel_image_0":'),
   )
   standIn.set({ fault: { status: 200, body }, on: 'GET /history' })
   const other = await givenBackend()

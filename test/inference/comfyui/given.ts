@@ -30,7 +30,7 @@ export async function givenPrompt(
   marks: { client_id?: unknown; extra_data?: object } = {},
   asked: Partial<InferenceRequest> = {},
 ): Promise<string> {
-  const { nodes } = graphOf(aRequest(asked), PONY, { name: 'euler', schedule: 'normal' })
+  const { nodes } = graphOf(aRequest(asked), { checkpoint: PONY }, { name: 'euler', schedule: 'normal' })
   const response = await fetch(`${url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt: nodes, ...marks }) })
   return ((await response.json()) as { prompt_id: string }).prompt_id
 }

@@ -39,9 +39,9 @@ describe('a prompt', () => {
       seeds: [42],
     })
     const sampler = { name: 'euler_ancestral', schedule: 'normal' }
-    const { nodes } = graphOf(request, 'noise-sd15.safetensors', sampler)
+    const { nodes } = graphOf(request, { checkpoint: 'noise-sd15.safetensors' }, sampler)
     // But for the node that keeps the image.
-    expect(JSON.stringify({ ...nodes, '9': undefined })).toBe(JSON.stringify({ ...ran, '9': undefined }))
+    expect(JSON.stringify({ ...nodes, easel_image_0: undefined })).toBe(JSON.stringify({ ...ran, '9': undefined }))
   })
 
   it('for several loads and encodes once, and has a sampler with its own seed for each', async () => {
@@ -53,7 +53,7 @@ describe('a prompt', () => {
     expect(standIn.asked()).toEqual([
       {
         client_id: expect.not.stringMatching(/^easel:/),
-        extra_data: { easel_attempt: 'gen_test-1' },
+        extra_data: { easel_attempt: 'gen_test-1', preview_method: 'auto' },
         prompt_id: attemptId,
         prompt: {
           '3': { class_type: 'KSampler', inputs: { seed: 7, ...settings, ...shared } },
@@ -62,10 +62,10 @@ describe('a prompt', () => {
           '6': { class_type: 'CLIPTextEncode', inputs: { text: 'a lighthouse at dusk', clip: ['4', 1] } },
           '7': { class_type: 'CLIPTextEncode', inputs: { text: 'blurry', clip: ['4', 1] } },
           '8': { class_type: 'VAEDecode', inputs: { samples: ['3', 0], vae: ['4', 2] } },
-          '9': { class_type: 'PreviewImage', inputs: { images: ['8', 0], easel_attempt: attemptId } },
-          '13': { class_type: 'KSampler', inputs: { seed: 8, ...settings, ...shared } },
-          '18': { class_type: 'VAEDecode', inputs: { samples: ['13', 0], vae: ['4', 2] } },
-          '19': { class_type: 'PreviewImage', inputs: { images: ['18', 0], easel_attempt: attemptId } },
+          easel_image_0: { class_type: 'PreviewImage', inputs: { images: ['8', 0], easel_attempt: attemptId } },
+          '3_1': { class_type: 'KSampler', inputs: { seed: 8, ...settings, ...shared } },
+          '8_1': { class_type: 'VAEDecode', inputs: { samples: ['3_1', 0], vae: ['4', 2] } },
+          easel_image_1: { class_type: 'PreviewImage', inputs: { images: ['8_1', 0], easel_attempt: attemptId } },
         },
       },
     ])

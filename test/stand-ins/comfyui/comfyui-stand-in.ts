@@ -11,7 +11,7 @@ import { runAsProgram } from '../program.js'
 import { authorizationFor, cutOff, inferenceUrlOf, objectIn } from '../stand-in-server.js'
 import { answer, type Reply } from './endpoints.js'
 import type { Fault, StandInSettings } from './faults.js'
-import { nodesOf, type Version } from './nodes.js'
+import { type Files, type Nodes, nodesOf, type Version } from './nodes.js'
 import { createQueue } from './queue.js'
 
 export interface StandInOptions {
@@ -24,6 +24,8 @@ export interface StandInOptions {
   /** Names of its checkpoints, as it spells them. */
   readonly models?: readonly string[]
   readonly samplers?: readonly string[]
+  /** What its other loaders have. */
+  readonly loads?: Files
   /** `user:password`, as a proxy in front would ask for. */
   readonly auth?: string
   readonly latencyMs?: number
@@ -47,6 +49,8 @@ export interface ComfyuiStandIn extends Omit<SwitchableServer, 'server'> {
   readonly seen: Journal<JournalEntry>['seen']
   /** The bodies of the POSTs to /prompt so far. */
   readonly asked: () => Record<string, unknown>[]
+  /** Its classes of nodes, which a test may change. */
+  readonly nodes: Nodes
   /** What it has saved, by `type/subfolder/filename`. */
   readonly files: Map<string, Buffer>
   /** The ids of the prompts that run and that wait. */
@@ -82,7 +86,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
   const files = new Map<string, Buffer>()
   /** Each client's newest socket. */
   const clients = new Map<string, WebSocket>()
-  const nodes = nodesOf(checkpoints, options.samplers)
+  const nodes = nodesOf(checkpoints, options.samplers, options.loads)
   let hanging = 0
 
   const queue = createQueue({ settings, files, send, onExecution: options.onExecution })
@@ -192,6 +196,7 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
       journal.entries.flatMap(({ method, path, body }) =>
         method === 'POST' && path === '/prompt' && body ? [body] : [],
       ),
+    nodes,
     files,
     queue: queue.ids,
     sockets: () => webSockets.clients.size,

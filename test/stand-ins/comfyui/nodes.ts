@@ -28,12 +28,20 @@ const SCHEDULERS = [
   ...['simple', 'sgm_uniform', 'karras', 'exponential', 'ddim_uniform', 'beta', 'normal', 'linear_quadratic'],
   'kl_optimal',
 ]
+const STRENGTH = { min: -100, max: 100 }
 /** Each writes files: to keep them, or into the directory of what is temporary. */
 export const OUTPUT_NODES = ['SaveImage', 'PreviewImage']
 
 export type Nodes = Record<string, Record<string, Input>>
 
-export function nodesOf(checkpoints: readonly string[], samplers: readonly string[] = SAMPLERS): Nodes {
+/** The names of files besides checkpoints. */
+export type Files = Partial<Record<'unet' | 'clip' | 'vae' | 'lora', readonly string[]>>
+
+export function nodesOf(
+  checkpoints: readonly string[],
+  samplers: readonly string[] = SAMPLERS,
+  { unet = [], clip = [], vae = [], lora = [] }: Files = {},
+): Nodes {
   const size = { min: 16, max: 16384, step: 8 }
   return {
     CheckpointLoaderSimple: { ckpt_name: checkpoints },
@@ -52,6 +60,11 @@ export function nodesOf(checkpoints: readonly string[], samplers: readonly strin
       denoise: { min: 0, max: 1 },
     },
     VAEDecode: { samples: 'LINK', vae: 'LINK' },
+    UNETLoader: { unet_name: unet, weight_dtype: ['default', 'fp8_e4m3fn'] },
+    CLIPLoader: { clip_name: clip, type: ['sd3', 'flux', 'qwen_image'] },
+    VAELoader: { vae_name: vae },
+    LoraLoader: { model: 'LINK', clip: 'LINK', lora_name: lora, strength_model: STRENGTH, strength_clip: STRENGTH },
+    ImageScaleBy: { image: 'LINK', upscale_method: ['nearest-exact', 'lanczos'], scale_by: { min: 0.01, max: 8 } },
     SaveImage: { images: 'LINK', filename_prefix: 'STRING' },
     PreviewImage: { images: 'LINK' },
   }

@@ -47,6 +47,17 @@ const idOf = (link: unknown): string => String((link as unknown[])[0])
 const linked = (prompt: Prompt, node: PromptNode | undefined, input: string): PromptNode =>
   prompt[idOf(node?.inputs[input])] as PromptNode
 
+/** Of the image that a node makes. */
+function sizeOf(prompt: Prompt, node: PromptNode): readonly [width: number, height: number] {
+  if (node.class_type === 'ImageScaleBy') {
+    const [width, height] = sizeOf(prompt, linked(prompt, node, 'image'))
+    const by = Number(node.inputs.scale_by)
+    return [Math.round(width * by), Math.round(height * by)]
+  }
+  const { inputs } = linked(prompt, linked(prompt, node, 'samples'), 'latent_image')
+  return [Math.floor(Number(inputs.width) / 8) * 8, Math.floor(Number(inputs.height) / 8) * 8]
+}
+
 /** Runs prompts one at a time, as the executor does: what the last one had computed is not computed again. */
 export function createExecutor(settings: StandInSettings, files: Map<string, Buffer>) {
   let cache = new Map<string, unknown>()
@@ -154,15 +165,11 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
     const type = (prompt[id] as PromptNode).class_type === 'SaveImage' ? 'output' : 'temp'
     const folders = String(filename_prefix).split('/')
     const [prefix, subfolder] = [folders.pop(), folders.join('/')]
-    const sampler = linked(prompt, linked(prompt, prompt[id], 'images'), 'samples')
-    const latent = linked(prompt, sampler, 'latent_image')
-    const floor = (size: unknown) => Math.floor(Number(size) / 8) * 8
-    const width = floor(latent.inputs.width) + (settings.run === 'wrong_size' ? 8 : 0)
+    const [drawnWidth, height] = sizeOf(prompt, linked(prompt, prompt[id], 'images'))
+    const width = drawnWidth + (settings.run === 'wrong_size' ? 8 : 0)
     const key = keyOf(prompt, idOf(images))
     const bytes =
-      settings.run === 'broken_image'
-        ? Buffer.from('not an image')
-        : await drawImage(width, floor(latent.inputs.height), key, prompt)
+      settings.run === 'broken_image' ? Buffer.from('not an image') : await drawImage(width, height, key, prompt)
     const count = { no_file: 0, two_files: 2 }[settings.run as string] ?? 1
     return Array.from({ length: count }, () => {
       const filename = `${prefix}_${String(files.size + 1).padStart(5, '0')}_.png`

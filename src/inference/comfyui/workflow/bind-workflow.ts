@@ -112,7 +112,7 @@ export function bindWorkflow(
 }
 
 /** All inputs that are written. */
-export const slotsOf = (binding: Binding): Slot[] => [
+export const slotsOf = (binding: Omit<Binding, 'scale'>): Slot[] => [
   ...[...binding.prompt, ...binding.negative, ...binding.width, ...binding.height, ...binding.seed, ...binding.steps],
   ...[...binding.cfg, ...binding.sampler, ...binding.scheduler, ...binding.batch, ...binding.stepBounds],
   ...[...binding.scaledWidth, ...binding.scaledHeight],

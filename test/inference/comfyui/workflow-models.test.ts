@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto'
+import sharp from 'sharp'
+import { describe, expect, it } from 'vitest'
+import type { ModelDefinition } from '../../../src/core/catalog/model-definition.js'
+import type { ComfyuiOptions } from '../../../src/inference/comfyui/comfyui-backend.js'
+import { workflowDocument } from '../../../src/inference/comfyui/workflow/workflow-definition.js'
+import type { StandInOptions } from '../../stand-ins/comfyui/comfyui-stand-in.js'
+import { failureOf, PONY } from '../given.js'
+import { givenBackend, VERSIONS } from './given.js'
+import { bound, type GivenGraph, node, sampler, textToImage } from './workflow/given-graphs.js'
+
+type Nodes = Record<string, { class_type: string; inputs: Record<string, unknown> }>
+
+/** Its files are split, and a LoRA changes the model. */
+const SPLIT: GivenGraph = textToImage({
+  '3': sampler({ model: ['10', 0] }),
+  '4': node('UNETLoader', { unet_name: 'flux/dev.safetensors', weight_dtype: 'default' }),
+  '11': node('CLIPLoader', { clip_name: 't5.safetensors', type: 'flux' }),
+  '12': node('VAELoader', { vae_name: 'ae.safetensors' }),
+  '10': node(
+    'LoraLoader',
+    {
+      ...{ model: ['4', 0], clip: ['11', 0], lora_name: 'ink.safetensors' },
+      ...{ strength_model: 1, strength_clip: 1 },
+    },
+    'The ink',
+  ),
+  '6': node('CLIPTextEncode', { text: 'a cat', clip: ['10', 1] }),
+  '7': node('CLIPTextEncode', { text: 'blurred', clip: ['10', 1] }),
+  '8': node('VAEDecode', { samples: ['3', 0], vae: ['12', 0] }),
+})
+const LOADS = {
+  unet: ['flux/dev.safetensors'],
+  clip: ['t5.safetensors'],
+  vae: ['ae.safetensors'],
+  lora: ['ink.safetensors'],
+}
+const FLUX = 'flux@1'
+
+function definitionOf(filename: string, graph: GivenGraph, scale?: number): ModelDefinition {
+  const workflow = bound(graph)
+  const document = JSON.stringify(workflowDocument(workflow, scale ?? workflow.binding.scale ?? 1))
+  return { filename, hash: createHash('sha256').update(document).digest('hex'), document }
+}
+
+async function given(
+  graph: GivenGraph = SPLIT,
+  standIn: StandInOptions = { loads: LOADS },
+  options: Partial<ComfyuiOptions> = {},
+) {
+  const definition = definitionOf(FLUX, graph)
+  const backend = await givenBackend(standIn, { definitions: async () => [definition], ...options })
+  const pixels = async (seeds: readonly number[]) =>
+    Promise.all((await backend.generate({ model: FLUX, seeds })).map(({ bytes }) => sharp(bytes).raw().toBuffer()))
+  return { ...backend, definition, pixels, nodes: () => backend.standIn.asked().at(-1)?.prompt as Nodes }
+}
+
+describe.each(VERSIONS)('a workflow on a server (%s)', (version) => {
+  it('is offered beside the checkpoints, and drawn with what was asked for', async () => {
+    const { capabilities, generate, nodes, definition } = await given(SPLIT, { version, loads: LOADS })
+    expect((await capabilities()).models).toEqual(expect.arrayContaining([PONY, FLUX]))
+    const [image] = await generate({ model: FLUX, prompt: 'a fox', negativePrompt: 'fog', width: 128, height: 64 })
+    expect(nodes()['4']).toEqual(SPLIT['4'])
+    expect(nodes()['5']?.inputs).toEqual({ width: 128, height: 64, batch_size: 1 })
+    expect([nodes()['6']?.inputs.text, nodes()['7']?.inputs.text]).toEqual(['a fox', 'fog'])
+    expect(image?.size).toEqual({ width: 128, height: 64 })
+    expect(image?.madeWith).toMatchObject({
+      ...{ backend: 'comfyui', sampler: 'euler_ancestral', scheduler: 'normal' },
+      ...{ definition: FLUX, definitionHash: definition.hash },
+    })
+  })
+
+  it('draws a batch as it draws single images', async () => {
+    const { pixels } = await given(SPLIT, { version, loads: LOADS })
+    const batch = await pixels([7, 8, 9])
+    for (const [n, seed] of [7, 8, 9].entries())
+      expect(batch[n]?.equals((await pixels([seed]))[0] as Buffer)).toBe(true)
+    expect(batch[0]?.equals(batch[1] as Buffer)).toBe(false)
+  })
+})
+
+describe('what a server lacks for a workflow', () => {
+  it.each([
+    [
+      'a class of nodes',
+      { without: 'LoraLoader' },
+      'It has no node class "LoraLoader", which "The ink" (LoraLoader, node 10) needs: install the node pack that has it.',
+    ],
+    [
+      'a file',
+      { loads: { ...LOADS, lora: ['oil.safetensors', 'chalk.safetensors'] } },
+      'It has no "ink.safetensors" for lora_name of "The ink" (LoraLoader, node 10): put that file where the server looks for it, or choose another in the workflow; it has oil.safetensors, chalk.safetensors.',
+    ],
+    [
+      'files of a folder',
+      { loads: { ...LOADS, vae: [] } },
+      'It has no "ae.safetensors" for vae_name of "VAELoader" (VAELoader, node 12): put that file where the server looks for it, or choose another in the workflow; it has nothing.',
+    ],
+  ])(
+    'is said for %s, and the workflow is not offered',
+    async (_, { without, loads = LOADS }: { without?: string; loads?: object }, sentence) => {
+      const { standIn, capabilities, generate } = await given(SPLIT, { loads })
+      if (without) delete standIn.nodes[without]
+      const { models, lacks } = await capabilities()
+      expect(models).toContain(PONY)
+      expect(models).not.toContain(FLUX)
+      expect(lacks?.get(FLUX)).toEqual([sentence])
+      expect((await failureOf(generate({ model: FLUX }))).kind).toBe('model_missing')
+      expect(standIn.asked()).toEqual([])
+    },
+  )
+
+  it('is said for an input that its version of a node needs', async () => {
+    const { standIn, capabilities } = await given()
+    Object.assign(standIn.nodes.UNETLoader as object, { device: ['gpu', 'cpu'] })
+    expect((await capabilities()).lacks?.get(FLUX)).toEqual([
+      'Its "UNETLoader" (UNETLoader, node 4) needs device, which the workflow does not have: export the workflow from this server\'s ComfyUI, and import it again.',
+    ])
+  })
+
+  it('is nothing where only the slashes of a path differ, and the server gets its own spelling', async () => {
+    const { generate, nodes } = await given(SPLIT, { loads: { ...LOADS, unet: ['flux\\dev.safetensors'] } })
+    await generate({ model: FLUX })
+    expect(nodes()['4']?.inputs.unet_name).toBe('flux\\dev.safetensors')
+  })
+
+  it.each([
+    ['a class', 'LoraLoader', (nodes: Record<string, object>) => delete nodes.LoraLoader],
+    [
+      'a file',
+      'LoraLoader',
+      (nodes: Record<string, object>) => Object.assign(nodes.LoraLoader ?? {}, { lora_name: [] }),
+    ],
+    [
+      'an input',
+      'VAELoader',
+      (nodes: Record<string, object>) => Object.assign(nodes.VAELoader ?? {}, { device: ['gpu'] }),
+    ],
+  ])('while work waits, such as %s, is no fault of the generation, and is found out anew', async (_, name, take) => {
+    const { standIn, generate, capabilities } = await given()
+    await generate({ model: FLUX })
+    const kept = { ...standIn.nodes[name] }
+    take(standIn.nodes)
+    expect((await failureOf(generate({ model: FLUX }))).kind).toBe('model_missing')
+    expect((await capabilities()).models).not.toContain(FLUX)
+    expect(await generate()).toHaveLength(1)
+    standIn.nodes[name] = kept
+    // Until that fails or is old, what is known stays; another failure makes it look again.
+    expect((await failureOf(generate({ model: 'other.safetensors' }))).kind).toBe('model_missing')
+    expect((await capabilities()).models).toContain(FLUX)
+  })
+
+  it.each([
+    ['UNETLoader', 'safetensors_rust.SafetensorError', 'Error while deserializing header: incomplete metadata'],
+    ['LoraLoader', 'FileNotFoundError', 'Model in folder loras with filename ink.safetensors not found.'],
+  ])('may be a damaged file, which %s finds: no fault of the generation either', async (nodeClass, type, message) => {
+    const { standIn, generate } = await given()
+    standIn.set({ run: { node: nodeClass, type, message } })
+    expect((await failureOf(generate({ model: FLUX }))).kind).toBe('model_missing')
+  })
+
+  it('is asked for by class, once, and not again with each look', async () => {
+    const { standIn, capabilities } = await given()
+    for (let look = 0; look < 3; look++) await capabilities()
+    const asked = standIn.journal.map(({ path }) => path).filter((path) => path === '/object_info/UNETLoader')
+    expect(asked).toHaveLength(1)
+    expect(standIn.journal.map(({ path }) => path)).not.toContain('/object_info')
+  })
+
+  it('is not known while the server does not answer in time: neither offered nor said to be missing', async () => {
+    const { standIn, capabilities } = await given()
+    standIn.set({ fault: 'hang', on: 'GET /object_info/LoraLoader' })
+    const { models, lacks } = await capabilities()
+    expect([models?.includes(PONY), models?.includes(FLUX), lacks?.size]).toEqual([true, false, 0])
+    standIn.set({ fault: 'none' })
+    expect((await capabilities()).models).toContain(FLUX)
+  })
+})
+
+describe('a workflow that scales the image', () => {
+  const twice = textToImage({
+    '20': node('ImageScaleBy', { image: ['8', 0], upscale_method: 'lanczos', scale_by: 1.5 }),
+    '9': node('SaveImage', { filename_prefix: 'ComfyUI', images: ['20', 0] }),
+    '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }),
+  })
+
+  it('has the size that it really has', async () => {
+    const { generate } = await given(twice)
+    const [image] = await generate({ model: FLUX, width: 72, height: 64 })
+    expect(image?.size).toEqual({ width: 108, height: 96 })
+  })
+
+  it('is refused where the image has another one', async () => {
+    const definitions = async () => [definitionOf(FLUX, twice, 4)]
+    const { generate } = await givenBackend({}, { definitions })
+    expect(await failureOf(generate({ model: FLUX }))).toMatchObject({
+      kind: 'bad_output',
+      message: expect.stringContaining('drew 96x96 instead of 256x256'),
+    })
+  })
+})
+
+it('a workflow with a sampler of its own draws with it, whatever is asked for', async () => {
+  const graph = textToImage({
+    '3': sampler({ sampler_name: 'res_multistep', scheduler: 'simple', cfg: 1, steps: 8 }),
+    '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }),
+  })
+  const { generate, nodes } = await given(graph)
+  const [image] = await generate({ model: FLUX, sampler: 'heun', cfgScale: 9, steps: 6 })
+  expect(nodes()['3']?.inputs).toMatchObject({ sampler_name: 'res_multistep', scheduler: 'simple', cfg: 1, steps: 6 })
+  expect(image?.madeWith).toMatchObject({ sampler: 'res_multistep', scheduler: 'simple' })
+})
+
+it('an extension that changes what was asked for is found out; a literal that the server casts is not', async () => {
+  const cast = textToImage({
+    '3': sampler({ denoise: '1' }),
+    '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }),
+  })
+  const { standIn, generate } = await given(cast)
+  const attemptId = '7d1c1f3a-53b7-4a39-8f0e-0123456789ab'
+  const ranWith = async (change: (nodes: Nodes) => void) => {
+    await generate({ model: FLUX, attemptId, seeds: [3] })
+    const prompt = structuredClone(standIn.asked().at(-1)?.prompt) as Nodes
+    change(prompt)
+    const outputs = { easel_image_0: { images: [{ filename: 'x.png', subfolder: '', type: 'temp' }] } }
+    const status = { status_str: 'success', completed: true, messages: [] }
+    const body = { [attemptId]: { prompt: [0, attemptId, prompt, {}, []], outputs, status } }
+    const [drawn] = await generate({ model: FLUX, seeds: [3] })
+    standIn.files.set('temp/x.png', drawn?.bytes as Buffer)
+    standIn.set({ fault: { status: 200, body }, on: 'GET /history' })
+    return generate({ model: FLUX, attemptId, seeds: [3] }).finally(() => standIn.set({ fault: 'none' }))
+  }
+  expect(await ranWith((nodes) => Object.assign(nodes['3']?.inputs ?? {}, { denoise: 1 }))).toHaveLength(1)
+  const changed = await failureOf(ranWith((nodes) => Object.assign(nodes['6']?.inputs ?? {}, { text: 'a styled cat' })))
+  expect(changed).toMatchObject({ kind: 'bad_output', message: expect.stringContaining('with other settings') })
+})
