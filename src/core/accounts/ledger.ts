@@ -3,8 +3,9 @@ import type { ApiKeyKind } from './account.js'
 
 export interface LedgerEntry {
   readonly kind: 'grant' | 'charge' | 'refund'
-  /** In credits, like the balance right after it. */
+  /** In credits; negative for a charge. */
   readonly delta: number
+  /** The account's credits right after it. */
   readonly balance: number
   /** Null for a grant, which may have a note. */
   readonly generationId: string | null
@@ -18,7 +19,7 @@ export interface LedgerStore {
 
 /** Today and the days before it, in UTC. */
 export const SPENDING_DAYS = 30
-/** How much of a prompt tells it from others. */
+/** How many characters of a prompt are shown. */
 export const PROMPT_BEGINNING = 120
 
 /** An entry, and the generation that it is about; all of it null for a grant. */
@@ -43,6 +44,6 @@ export interface DaySpending {
 export interface SpendingStore {
   /** Newest first. */
   entries(accountId: string, page: PageRequest): Promise<Page<SpendingEntry>>
-  /** SPENDING_DAYS of them, oldest first: credits of what was submitted that day, without those given back. */
+  /** Of SPENDING_DAYS, oldest first: what the generations submitted that day cost, less their refunds. */
   days(accountId: string): Promise<DaySpending[]>
 }

@@ -30,7 +30,7 @@ export const PARAMETER_NAMES = Object.keys({
   sampler: true,
 } satisfies Record<keyof GenerationParameters, true>) as readonly (keyof GenerationParameters)[]
 
-/** Without what else a generation has. */
+/** The parameters alone, without other fields. */
 export const parametersOf = (it: GenerationParameters) =>
   Object.fromEntries(PARAMETER_NAMES.map((name) => [name, it[name]])) as unknown as GenerationParameters
 
@@ -51,6 +51,7 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly metered: boolean
   readonly modelVersionId: number
   readonly modelName: string
+  /** The model file. */
   readonly filename: string
   readonly cost: number
   /** The seed of the first image; image n uses (seed + n) mod 2^32. */
@@ -82,7 +83,7 @@ export interface GenerationView extends Pick<Generation, 'id' | 'lane' | 'seed' 
   readonly error: string | null
   readonly createdAt: Date
   readonly work: WorkOfModel
-  /** When its first attempt began, by performance.now; undefined if it was put back since. */
+  /** When its first attempt began, by performance.now; undefined unless it runs. */
   readonly runningSince: number | undefined
 }
 
@@ -93,7 +94,7 @@ export type WorkOfModel = Work & Pick<Generation, 'filename'>
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Random seeds end here, so that every backend (int32) keeps the seeds of a whole batch. */
+/** The largest random seed: the last seed of a batch fits the int32 of some backends, too. */
 const MAX_RANDOM_SEED = 2147483644
 export const MAX_SEED = 4294967295
 /** Sizes on offer are multiples of it, in pixels. */
@@ -103,25 +104,25 @@ export const GENERATION_ID = /^gen_[0-9a-hjkmnp-tv-z]{26}$/
 
 const POOL_BYTES = 4096
 let pool = Buffer.alloc(0)
-let drawn = 0
+let taken = 0
 
-/** Drawn many at once, since a call for each id takes eight times as long. */
+/** From a pool, since a call of `randomBytes` for each id takes eight times as long. */
 function randomByte(): number {
-  if (drawn === pool.length) {
+  if (taken === pool.length) {
     pool = randomBytes(POOL_BYTES)
-    drawn = 0
+    taken = 0
   }
-  return pool[drawn++] as number
+  return pool[taken++] as number
 }
 
 /** Random letters, each of the alphabet as likely as any other. */
 function randomText(alphabet: string, length: number): string {
-  // Larger bytes are dropped: they would make the first letters more likely.
-  const fair = 256 - (256 % alphabet.length)
+  // Bytes from here on are dropped: they would make the first letters more likely.
+  const limit = 256 - (256 % alphabet.length)
   let text = ''
   while (text.length < length) {
     const byte = randomByte()
-    if (byte < fair) text += alphabet[byte % alphabet.length]
+    if (byte < limit) text += alphabet[byte % alphabet.length]
   }
   return text
 }
@@ -143,7 +144,7 @@ export function newGeneration(
   model: ModelVersion,
   from: Pick<Generation, 'accountId' | 'keyId' | 'lane' | 'metered' | 'webhookUrl' | 'requestId'>,
 ): Generation {
-  // Each by its name: spreads of so many make an object without a shape, larger and slower to read.
+  // Each by its name: with so many spread, V8's object has no hidden class, is larger and slower to read.
   return {
     id,
     accountId: from.accountId,
@@ -166,7 +167,7 @@ export function newGeneration(
     slugs: Array.from({ length: request.batchSize }, newSlug),
     webhookUrl: from.webhookUrl,
     requestId: from.requestId,
-    // The optional ones of the parameters, too, which would otherwise be lost here without an error.
+    // Requires the optional parameters, too: one not named here would be lost without an error.
   } satisfies Generation & Record<keyof GenerationParameters, unknown>
 }
 

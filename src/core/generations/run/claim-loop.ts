@@ -25,12 +25,13 @@ export function claimLoop(
   claimant: Pick<Claimant, 'worker' | 'backend'>,
   affinityMaxDelayMs: number,
 ) {
-  /** Resolves to whether there was anything. */
+  /** The `serveAll` under way. */
   let serving: Promise<boolean> | undefined
   /** There may be work that the last claim did not see. */
   let mayHaveMissed = false
   let isDraining = false
 
+  /** Resolves to whether anything was claimed. */
   const serveAll = async (): Promise<boolean> => {
     let slot: GpuSlot | undefined
     let generation = await claim()
@@ -63,7 +64,7 @@ export function claimLoop(
     return undefined
   }
 
-  /** The first in queue order that this backend can serve, or of the model that it has loaded. */
+  /** The first in queue order that this backend can serve, or the first of the model that it has loaded. */
   const claimFirst = async (): Promise<ClaimedGeneration | undefined> => {
     const filename = health.loaded()
     const affinity =
@@ -71,18 +72,18 @@ export function claimLoop(
         ? undefined
         : { filename, maxDelayMs: affinityMaxDelayMs, msPerPixelStep: pace.msPerPixelStep() }
     const by = { ...claimant, failing: attribution.isFailing(), yields: attribution.yields() }
-    const able = attribution.without(health.serves())
+    const serves = attribution.without(health.serves())
     const except = attribution.dropped()
-    const claimed = await runs.claim({ ...by, except }, able, affinity)
+    const claimed = await runs.claim({ ...by, except }, serves, affinity)
     if (claimed || except.length === 0) return claimed
-    // Nothing else waits: it is their turn again.
+    // Only what was dropped waits: it may be claimed again.
     attribution.forgiveDropped()
-    return runs.claim(by, able, affinity)
+    return runs.claim(by, serves, affinity)
   }
 
   return {
     isServing: () => serving !== undefined,
-    /** Runs all that is claimable; resolves to whether there was anything. False if it is serving, down or draining. */
+    /** Runs all that is claimable; resolves to whether anything was. False if it is serving, down or draining. */
     serve(): Promise<boolean> {
       mayHaveMissed = true
       if (!health.isUp() || serving || isDraining) return Promise.resolve(false)
