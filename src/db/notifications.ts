@@ -2,10 +2,11 @@ import pg from 'pg'
 import type { Database } from './client.js'
 import { statement } from './statement.js'
 
-/** For claims and requeues. */
+/** Sent by claims and requeues, with the ID. */
 export const MOVED = 'generation_moved'
-/** For ends; the workers listen to it, too. */
+/** Sent by what ends a generation, with the ID; workers listen to it, too. */
 export const FINISHED = 'generation_finished'
+/** Sent by a worker that got a job which it cannot do. */
 export const WAITING = 'generation_waiting'
 
 const RECONNECT_MS = 500
@@ -69,8 +70,8 @@ export function listenTo(
 const CALL = statement('call_workers')`SELECT pg_notify(${WAITING}, '')`
 
 /**
- * How a worker notifies the others of a job that it got and can't do: the job is used up, and a worker that can serve
- * the generation should not wait for its next poll.
+ * Lets a worker wake the others for a job that it got and can't do: the job is used up, and they would find the generation
+ * only by their next poll.
  */
 export function workerCall(
   { pool }: Database,

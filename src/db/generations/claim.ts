@@ -8,14 +8,14 @@ import { MOVED } from '../notifications.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
 import { columns, param, type Queryable, selectAs, setList, statement } from '../statement.js'
-import { KIND, notLeft, YIELDED } from './other-backends.js'
+import { KIND, mayTake, YIELDED } from './other-backends.js'
 
-/** Three heartbeats of core/generations/run/times.ts. Also what a crash of a worker costs. */
+/** Longer than three heartbeats (core/generations/run/times.ts). A dead worker's generations wait so long. */
 export const LEASE_SECONDS = 7
 
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 
-/** None while everything or this backend is paused. */
+/** Both; none while everything or this backend is paused. */
 const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
   WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(sql`${param('backend')}::text`)}) AS lanes`
 
@@ -29,42 +29,43 @@ const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::
 /** It has no retry delay left, and its deadline has not passed. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
 
-/** Worded like the index of kinds and no other one: the planner must take that index, or the primary key. */
+/** Worded like the index generations_queue_of_kind alone: the planner must take that one, or the primary key. */
 const WAITING = sql`${g.status} NOT IN ('processing', 'succeeded', 'failed')`
 export const QUEUED = sql`${WAITING} AND ${g.error} IS NULL`
 
 const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.filename, k.sampler, k.needs) AND ${DUE}
-  AND ${notLeft(sql`${g.id}`, sql`${g.attempt}`)}`
+  AND ${mayTake(sql`${g.id}`, sql`${g.attempt}`)}`
 
 /** How long this backend will take for a generation `g`. */
 const EXPECTED = sql`make_interval(secs =>
   ${param('msPerPixelStep')}::float8 / 1000 * ${g.width} * ${g.height} * ${g.steps} * ${g.batchSize})`
 
+/** The model file that the backend has loaded; null without affinity. */
 const LOADED = sql`${param('filename')}::text`
 export const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
-/** How many rows a claim checks one by one: first of each lane, then of a kind of the preferred model. */
+/** How many rows a claim checks one by one: in step 1 of each lane, in step 7 of each kind. */
 const ROWS_LOOKED_AT = 20
 
 /**
- * 1. The kinds among each lane's first rows that can be claimed, with their first row. Usually this is all it takes: with
- * 60 kinds among 40,000 rows, 93 blocks instead of the 1,885 that steps 3 and 4 read.
+ * 1. Of each lane's first rows, the kinds that can be claimed, with the `seq` of their first row. Usually that is enough:
+ * with 60 kinds among 40,000 rows it reads 93 blocks, where steps 3 and 4 read 1,885.
  */
 const AT_HEAD = sql`
   SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${OPEN_LANES} CROSS JOIN LATERAL (
     SELECT ${KIND} AS needs, ${g.id}, ${g.attempt}, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
      WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${ROWS_LOOKED_AT}) k
-   WHERE ${DUE} AND ${SERVES} AND ${notLeft(sql`k.id`, sql`k.attempt`)} GROUP BY lane, k.filename, k.sampler, k.needs`
+   WHERE ${DUE} AND ${SERVES} AND ${mayTake(sql`k.id`, sql`k.attempt`)} GROUP BY lane, k.filename, k.sampler, k.needs`
 
 /**
- * 2. Where else to look: in a lane that has none there for all models ('': from the first one on), in another for the
- * loaded model, unless that is there.
+ * 2. Where else to look: in a lane without a kind in step 1, for all models ('' sorts before them); in a lane that has
+ * some, but none of the loaded model, for that model.
  */
 const SEARCHED = sql`
   SELECT lane, CASE WHEN lane IN (SELECT lane FROM at_head) THEN ${LOADED} ELSE '' END AS filename FROM ${OPEN_LANES}
    WHERE NOT EXISTS (SELECT FROM at_head WHERE at_head.lane = lanes.lane AND at_head.filename = ${LOADED})`
 
-/** 3. All kinds that wait there: one step along the index for each, however many rows it has. */
+/** 3. All kinds that wait there, by a loose index scan: one row read for each, however many it has. */
 const KINDS = sql`
   SELECT nullif(searched.filename, ''), lane, first.* FROM searched CROSS JOIN LATERAL (
     SELECT ${KIND} FROM ${g}
@@ -77,20 +78,20 @@ const KINDS = sql`
      ORDER BY ${KIND} LIMIT 1) following
    WHERE model IS NULL OR k.filename = model`
 
-/** 4. The kinds that this backend takes, with the number of their first row that is due. */
+/** 4. The kinds that this backend takes, with the `seq` of their first row that is due. */
 const CANDIDATES = sql`
   SELECT * FROM at_head
   UNION
   SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
     SELECT ${g.seq} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}`
 
-/** 5. Its lock makes claims wait for each other, so that the lanes' rule (queue-order.ts) holds over all workers. */
+/** 5. The count of step 9, locked: claims wait for each other, so that all workers keep the rule in queue-order.ts. */
 const STREAK = sql`
   SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn} WHERE (SELECT count(*) FROM candidates) > 0 FOR UPDATE`
 
 /**
- * 6. Who comes first, by the lanes' rule and then by number. Looked up anew: another claim may have taken the first row
- * meanwhile.
+ * 6. The generation that comes first, by that rule and then by `seq`. Looked up anew: another claim may have taken the
+ * first row meanwhile.
  */
 const CHOSEN = sql`
   SELECT first.* FROM (
@@ -100,7 +101,7 @@ const CHOSEN = sql`
      ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
    LIMIT 1`
 
-/** 7. One of the loaded model that goes first, if it ends before the chosen one has been passed over for too long. */
+/** 7. One of the loaded model to run instead, if it ends before the chosen one has been passed over for too long. */
 const PREFERRED = sql`
   SELECT first.* FROM (
     SELECT candidates.*,
@@ -113,12 +114,12 @@ const PREFERRED = sql`
      WHERE ${g.id} = look.id AND ${WAITING} AND now() + ${EXPECTED} <= k.until FOR UPDATE SKIP LOCKED) first
    LIMIT 1`
 
-/** 8. Since when the chosen one has been passed over. */
+/** 8. If it is passed over, notes since when. */
 const PASSED_OVER = sql`
   UPDATE ${g} SET ${setList(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
    WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM preferred)`
 
-/** 9. How many of Create Image have been claimed in a row. */
+/** 9. Counts how many of Create Image were claimed in a row. */
 const COUNTED = sql`
   UPDATE ${queueTurn} SET ${setList(queueTurn, {
     createImageStreak: sql`

@@ -17,11 +17,11 @@ const HOLD = statement('hold_leader_lease')`
 /** When the leader last renewed its lease, as SQL; null: there is none. */
 export const RECONCILED_AT = sql`(SELECT ${l.until} - make_interval(secs => ${LEASE_SECONDS}) FROM ${l} WHERE ${l.name} = 'reconciler')`
 
-/** A pass renews it twice a second. */
-const FRESH = sql`interval '10 seconds'`
-const AT_WORK = statement('reconciler_at_work')`SELECT WHERE ${RECONCILED_AT} > now() - ${FRESH}`
+/** The leader renews its lease twice a second. */
+const IDLE_AFTER = sql`interval '10 seconds'`
+const AT_WORK = statement('reconciler_at_work')`SELECT WHERE ${RECONCILED_AT} > now() - ${IDLE_AFTER}`
 
-/** What is wrong with the repairs, as one sentence; undefined: nothing that Postgres tells. */
+/** Says that nothing is repaired; undefined: it is, or Postgres gave no answer. */
 export const repairProblem = ({ pool }: Database): Promise<string | undefined> =>
   AT_WORK.count(pool).then(
     (found) => (found > 0 ? undefined : IDLE),

@@ -39,10 +39,10 @@ const othersThan = (worker: SQL, name: SQL) => sql`SELECT FROM ${b} WHERE ${b.se
 export const YIELDED = sql`(${param('yields')}::boolean AND EXISTS (${othersThan(...ME)} AND NOT ${b.failing}))`
 
 /**
- * Whether the generation of that ID and attempt, of the kind `k`, is neither excepted, nor failed here and left to another
- * backend that has not failed with it, unless only that one fails others. So there is always one that may take it.
+ * Whether this backend may take the generation of that ID and attempt, of the kind `k`: not an excepted one, nor one that
+ * failed here while another could serve it that has not failed with it, unless only that one fails others. So one always may.
  */
-export const notLeft = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${param('except')}::text[])
+export const mayTake = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${param('except')}::text[])
   AND NOT (${attempt} > 1 AND ${failedAt(id, ...ME)} AND EXISTS (${othersThan(...ME)}
     AND (${param('failing')}::boolean OR NOT ${b.failing}) AND NOT ${failedAt(id, b.worker, b.name)}))`
 

@@ -18,10 +18,10 @@ interface WaitingKind extends KindOfWork {
   readonly waitedMs: number
 }
 
-/** Per pass: a step along the index for each kind, however many rows it has. The next pass goes on behind them. */
+/** How many kinds a pass reads, by a loose index scan. The next pass goes on behind them. */
 const KINDS_PER_PASS = 500
 
-/** The next pass goes on with the rest. */
+/** How many generations of a kind, and of all, a pass fails at most. The next pass goes on with the rest. */
 const ENDED_OF_KIND = 500
 const ENDED_PER_PASS = 2000
 
@@ -39,12 +39,12 @@ const WAITING_KINDS = statement<WaitingKind>('waiting_kinds')`
   SELECT lane, filename, sampler, needs, extract(epoch FROM now() - created_at)::float8 * 1000 AS "waitedMs"
     FROM kinds LIMIT ${KINDS_PER_PASS}`
 
-const FIRST_KIND = { lane: '', filename: '', sampler: '', needs: 0 }
+const BEFORE_FIRST = { lane: '', filename: '', sampler: '', needs: 0 }
 
 const MISSING = sql`interval '1 millisecond' * ${MISSING_MS}`
 const ITEM = { lane: 'text', filename: 'text', sampler: 'text', needs: 'smallint', lacking: 'text' }
 
-// Of what waits for a missing model, only what has waited long enough; it is looked for among the first of its kind.
+// The first rows of each kind; where the model is missing, only those of them that have waited long enough.
 const OF_KINDS = statement<{ readonly id: string; readonly lacking: Lacking }>('unservable_generations')`
   SELECT first.id, item.lacking FROM ${itemsOf(ITEM)} CROSS JOIN LATERAL (
     SELECT ${g.id}, ${g.createdAt} FROM ${g}
@@ -54,12 +54,12 @@ const OF_KINDS = statement<{ readonly id: string; readonly lacking: Lacking }>('
      AND (item.lacking <> 'model' OR first.created_at < now() - ${MISSING})
    LIMIT ${ENDED_PER_PASS}`
 
-/** @param requested the value over `g`, for the message to its owner */
+/** @param requested what no backend can serve, as SQL over `g`: it replaces the `%` of the message */
 const unserved = (lacking: Lacking, requested: SQLWrapper): FailureRule =>
   failureRule(
     `fail_for_${lacking}`,
-    // A backend that can do it may have come up since they were read. It has changed: then nothing is failed. With
-    // "= 'queued'" the planner would read the whole queue while its statistics are those of an empty one.
+    // Nothing is failed if a backend has changed meanwhile, since it may be able to serve these. With "= 'queued'" the
+    // planner would read the whole queue while its statistics are those of an empty one.
     sql`${g.id} = ANY (${param('ids')}::text[]) AND ${g.status} <> 'processing'
       AND NOT EXISTS (SELECT FROM ${b} WHERE ${b.changedAt} > now() - ${MISSING})`,
     sql`replace(${LACKING[lacking]}, '%', (${requested})::text)`,
@@ -76,11 +76,11 @@ const UNSERVED: Readonly<Record<Lacking, FailureRule>> = {
 
 /** Each call judges the next kinds that wait; after the last one it begins again. */
 export function failingUnservable(db: Database, fail: FailInPages) {
-  let after: typeof FIRST_KIND = FIRST_KIND
+  let after: typeof BEFORE_FIRST = BEFORE_FIRST
   return async (): Promise<UnservableGeneration[]> => {
     const backends = await announcedBackends(db)
     const kinds = await WAITING_KINDS.rows(db.pool, after)
-    after = kinds.length < KINDS_PER_PASS ? FIRST_KIND : (kinds.at(-1) ?? FIRST_KIND)
+    after = kinds.length < KINDS_PER_PASS ? BEFORE_FIRST : (kinds.at(-1) ?? BEFORE_FIRST)
     const items = kinds.flatMap(({ waitedMs, ...kind }) => {
       const lacking = unservable(backends, kind, waitedMs)
       return lacking ? [{ ...kind, lacking }] : []

@@ -13,14 +13,15 @@ import { columns, param, selectAs, setList, statement } from '../statement.js'
 const LEASE = sql`interval '20 seconds'`
 /** An endpoint where nothing has succeeded for this long may be disabled; deliveries that wait longer are given up. */
 const GIVE_UP_AFTER = sql`interval '3 days'`
-/** Longer than all tries of an event take, unless they wait for other events or for a time that the receiver asked for. */
+/** All tries of an event take less, unless they wait for other events or for the receiver's Retry-After. */
 const RETRY_WINDOW = sql`interval '2 days'`
 const KEPT = sql`interval '30 days'`
 const DELIVERIES_PER_PAGE = 1000
 /** In one call of `clean`. */
 const CLEANED_PAGES = 20
-/** The rest comes when its own wait is over. */
+/** What is beyond these pages is retried at its own time. */
 const HURRIED_PAGES = 50
+/** Over this time the retries of a page are spread. */
 const HURRIED_PAGE_SECONDS = 10
 
 /** The secret; for a while after a rotation also the old one. */
@@ -66,12 +67,12 @@ const DELIVERED = statement('webhook_delivered')`
    WHERE ${e.id} = (SELECT endpoint_id FROM done)`
 
 const FAULT = sql`${param('fault')}::text`
-/** Until the next try; null: there is none. */
+/** Until the next try; null: it was the last. */
 const RETRY_IN = sql`${param('retryInSeconds')}::float8`
 /** Whether the try counts against its endpoint. */
 const BLAMED = sql`${param('blamed')}::boolean`
 
-/** For age only after an event that has had its tries: one failure after a quiet time says little. */
+/** For failing long only once an event has had its tries: one failure after a quiet time says little. */
 const DISABLED = sql`${e.kind} = 'account' AND ${e.disabledAt} IS NULL
   AND (${FAULT} = 'endpoint_gone' OR ${BLAMED} AND ${e.failingSince} < now() - ${GIVE_UP_AFTER}
        AND (${RETRY_IN} IS NULL OR tried.created_at < now() - ${RETRY_WINDOW}))`
@@ -112,9 +113,9 @@ const GIVE_BACK = statement('webhook_given_back')`
 const AFTER_SECONDS = sql`${param('afterSeconds')}::float8`
 
 /**
- * Makes a page of what waits for an endpoint due after these seconds; pages before it are due too soon to be found again.
- * Rows that another server locks are skipped. What it has claimed meanwhile shows only by `clock_timestamp()`: `now()` is
- * older.
+ * Makes a page of an endpoint's pending deliveries due after `afterSeconds`; earlier pages are due too soon to be found
+ * again. Rows that another server locks are skipped; what it has claimed since this statement's `now()`, by
+ * `clock_timestamp()`.
  */
 const HURRY = statement('hurry_webhooks')`
   UPDATE ${d} SET ${setList(d, {
@@ -135,7 +136,7 @@ const endStatement = (name: string, condition: SQL, lastError: DeliveryFault) =>
        SELECT ${d.seq} FROM ${d} JOIN ${e} ON ${e.id} = ${d.endpointId}
         WHERE ${d.status} = 'pending' AND ${condition} LIMIT ${DELIVERIES_PER_PAGE}))`
 
-/** Deletes endpoints without deliveries. The outer condition is for those that have changed meanwhile. */
+/** Deletes endpoints without deliveries. The outer condition spares those that have changed meanwhile. */
 const forgetStatement = (name: string, condition: SQL) =>
   statement(name)`
     DELETE FROM ${e} WHERE ${condition} AND ${e.id} = ANY (ARRAY(
@@ -165,7 +166,7 @@ const CLEANING = [
     sql`${e.kind} = 'account' AND ${e.deletedAt} IS NOT NULL
       AND coalesce(${e.deletedAt}, ${e.disabledAt}) < now() - ${KEPT}`,
   ),
-  // Long after the end of the last request that named it.
+  // `createdAt` is when a request last named it: that generation has long ended.
   forgetStatement('forget_webhook_origins', sql`${e.kind} = 'request' AND ${e.createdAt} < now() - ${KEPT}`),
 ]
 

@@ -8,15 +8,15 @@ import { param, selectAs, statement } from '../../statement.js'
 import { SUBMITTED } from './charged.js'
 
 /**
- * A reservation without a generation is in flight for this long. The lock comes after the reservation: a request that takes
- * over from a submit that died must not meet that one's lock, which would refuse it as busy.
+ * How long a reservation without a stored generation counts as in flight. A submit that dies may leave its lock, which it
+ * took after the reservation: who takes the key over comes after that lock's end, or would be refused as busy.
  */
 const IN_FLIGHT = sql.raw(`interval '${SUBMIT_LOCK_MS + 5000} milliseconds'`)
 const KEPT = sql`interval '24 hours'`
 
-// The insert of a generation marks `stored` in the row that this statement locks, so this statement sees the mark even
-// if it waited for an insert. The generation is also looked up, for servers older than the mark; that alone would not
-// do, since it shows the state before the wait.
+// Storing a generation marks `stored` in the key's row. The statements below lock that row, so they see the mark even of
+// an insert that they waited for. The generation is also looked up, for servers older than the mark; that alone would not do,
+// since it reads the snapshot from before the wait.
 const NEVER_STORED = sql`NOT ${r.stored} AND NOT EXISTS (SELECT FROM ${g} WHERE ${g.id} = ${r.generationId})`
 
 // Takes the key if it is new, has expired, or was reserved by a submit that died before it stored anything.
