@@ -1,4 +1,4 @@
-/** The image store of a worker that has no key: the server signs each put, and does the rest itself. */
+/** The image store of a worker without the bucket's key: the server signs its puts, and looks and removes itself. */
 import { type ImageStore, PROBE_FILE } from '../core/images/ports.js'
 import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
 import { fileName, publicUrls } from './any-image-store.js'
@@ -22,9 +22,9 @@ interface Reply {
   readonly text: string
 }
 
-/** Rejects with a sentence for the operator, which never repeats a signed URL. */
+/** Its methods reject with a sentence for the operator, which never repeats a signed URL. */
 export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Uploads): ImageStore {
-  async function send(what: string, ms: number, signal: AbortSignal, target: string, options: object): Promise<Reply> {
+  async function send(away: string, ms: number, signal: AbortSignal, target: string, options: object): Promise<Reply> {
     const limit = timeLimit(signal, ms)
     try {
       const { request } = await import('undici')
@@ -34,13 +34,13 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Upl
       signal.throwIfAborted()
       const { code, name } = error as NodeJS.ErrnoException
       const reason = limit.isOver() ? 'no answer in time' : (code ?? name)
-      throw new Error(`${what} (${reason}): check the network of this worker and what runs there.`)
+      throw new Error(`${away} (${reason}): check the network of this worker and what runs there.`)
     } finally {
       limit.clear()
     }
   }
 
-  /** Asks the server; undefined: it says that this must not be. */
+  /** Asks the server; undefined: it does not allow this (409). */
   async function ask(method: string, path: string, body?: object, signal = NEVER_ABORTED): Promise<Reply | undefined> {
     const reply = await send(
       `The server at ${url} cannot be asked for uploads`,
@@ -71,10 +71,11 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Upl
       if (!granted) return false
       const { url: target, headers } = JSON.parse(granted.text) as PresignedPut
       const place = `The store of images at ${new URL(target).host}`
-      const what = `${place} cannot be reached`
-      const { status, text } = await send(what, TRANSFER_MS, signal, target, { method: 'PUT', headers, body: content })
+      const away = `${place} cannot be reached`
+      const { status, text } = await send(away, TRANSFER_MS, signal, target, { method: 'PUT', headers, body: content })
       if (status < 300) return true
       const code = /<Code>(\w{1,50})<\/Code>/.exec(text)?.[1] ?? 'no reason'
+      // Another object is there than the one to replace, or none.
       if (status === 409 || status === 412 || code === 'NoSuchKey') return false
       if (isTooLarge(status, code)) throw tooLarge(place, `${status} ${code}`, content.length)
       throw new Error(`${place} refused an upload (${status} ${code}): look into its log.`)
@@ -104,7 +105,7 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Upl
   }
 }
 
-/** What the server says of it. */
+/** The sentence in the server's error body. */
 function sentenceIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { readonly error?: unknown }
