@@ -18,7 +18,7 @@ type EndpointInput = string | readonly { readonly type: 'image_url'; readonly im
 
 const fetchLimited = limitedFetch(256 * 1024)
 
-// Some endpoints of the protocol leave `flagged` out.
+// Some endpoints leave `flagged` out.
 const answer = z.object({
   results: z
     .array(
@@ -32,23 +32,23 @@ const answer = z.object({
     .min(1),
 })
 
-/** The protocol's categories; a subscriber is told no name that an endpoint made up. */
+/** OpenAI's categories; subscribers never see a name that an endpoint made up. */
 const KNOWN_CATEGORIES = new Set([
   ...['harassment', 'harassment/threatening', 'hate', 'hate/threatening', 'illicit', 'illicit/violent', 'self-harm'],
   ...['self-harm/intent', 'self-harm/instructions', 'sexual', 'sexual/minors', 'violence', 'violence/graphic'],
 ])
 const OTHER_CATEGORY = 'disallowed content'
 
-// The protocol's name for sexual content with adults, which models marked as NSFW are for.
+// OpenAI's name for sexual content with adults, which models marked as NSFW are for.
 const ADULT_CATEGORY = 'sexual'
 export const MINORS_CATEGORY = 'sexual/minors'
 
-/** What an endpoint flags: names of categories, at least one; empty: it finds nothing that this model must not draw. */
+/** The categories that an endpoint flags; empty: nothing that this model must not draw. */
 type Flags = readonly string[]
 
 /**
  * A moderation endpoint of OpenAI's protocol: POST {input, model?}, answered by results[0].{flagged, categories}. The log
- * has one error an outage, with nothing of what was sent.
+ * has one error per outage, with nothing of what was sent.
  */
 export function moderationEndpoint(options: EndpointOptions) {
   let silent = false
@@ -65,7 +65,7 @@ export function moderationEndpoint(options: EndpointOptions) {
         return flags
       } catch (error) {
         if (signal.aborted) throw error
-        // Once an outage: at a request each it would fill the log.
+        // Once per outage: once per request would fill the log.
         if (!silent) options.logger?.error({ reason: reasonOf(error) }, 'the moderation endpoint gives no answer')
         silent = true
         throw error
@@ -104,10 +104,10 @@ function flagsIn({ results }: z.infer<typeof answer>, nsfwModel: boolean): Flags
   // One input has one result; were there more, any flag counts.
   const flagged = named.filter((result) => result.flagged)
   const names = flagged.flatMap((result) => result.names)
-  const isAdult = names.length > 0 && names.every((name) => name === ADULT_CATEGORY)
-  if (flagged.length === 0 || (nsfwModel && isAdult)) return []
-  const told = new Set(names.map((name) => (KNOWN_CATEGORIES.has(name) ? name : OTHER_CATEGORY)))
-  return told.size > 0 ? [...told] : [OTHER_CATEGORY]
+  const isAdultOnly = names.length > 0 && names.every((name) => name === ADULT_CATEGORY)
+  if (flagged.length === 0 || (nsfwModel && isAdultOnly)) return []
+  const publicNames = new Set(names.map((name) => (KNOWN_CATEGORIES.has(name) ? name : OTHER_CATEGORY)))
+  return publicNames.size > 0 ? [...publicNames] : [OTHER_CATEGORY]
 }
 
 /** Why there was no answer, without anything of what was sent. */

@@ -2,15 +2,15 @@ import type { Moderator, Verdict } from '../core/generations/submit/ports.js'
 import type { MinorsRule } from './engine/minors-rule.js'
 import { createTermMatcher, readText, type TermList, termsIn } from './engine/term-matcher.js'
 
-/** What an operator has refused, as data. */
+/** One thing that the operator refuses. */
 export interface Rule {
-  /** What the refusal calls it. */
+  /** Its name in the refusal. */
   readonly category: string
   /** `sfw`: only on models that are not marked as NSFW. */
   readonly models: 'all' | 'sfw'
-  /** Any one of these is refused… */
+  /** A prompt with one of these is refused; with `beside`, only if it has one of those, too. */
   readonly terms: TermList
-  /** …or, with this, any one of them together with any word for sex or any one of these, wherever in the prompt. */
+  /** `sexual`: any word for sex or nudity. */
   readonly beside?: 'sexual' | TermList
 }
 
@@ -25,15 +25,15 @@ export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[])
   return {
     async review({ prompt, negativePrompt, nsfwModel }) {
       const text = readText(prompt)
-      const asked = minors.interpret(text)
-      const sexualised = minors.judge(asked, nsfwModel)
+      const meaning = minors.interpret(text)
+      const sexualised = minors.judge(meaning, nsfwModel)
       if (sexualised) return ofMinors('prompt', sexualised)
-      const avoided = minors.judgeAvoided(asked, negativePrompt)
+      const avoided = minors.judgeAvoided(meaning, negativePrompt)
       if (avoided) return ofMinors('negative_prompt', avoided)
       const found = termsIn(matcher.search(text))
       for (const { category, models, terms, beside } of rules) {
         if (models === 'sfw' && nsfwModel) continue
-        const besides = beside === 'sexual' ? minors.sexualWords(asked) : beside && (found.get(beside) ?? [])
+        const besides = beside === 'sexual' ? minors.sexualWords(meaning) : beside && (found.get(beside) ?? [])
         const matched = together(found.get(terms), besides)
         if (matched) return { flagged: true, parameter: 'prompt', category, matched }
       }
@@ -43,10 +43,14 @@ export function createRulesModerator(minors: MinorsRule, rules: readonly Rule[])
 }
 
 const ofMinors = (parameter: 'prompt' | 'negative_prompt', matched: readonly string[]): Verdict => ({
-  ...{ flagged: true, parameter, category: MINORS_CATEGORY, matched, secret: true },
+  flagged: true,
+  parameter,
+  category: MINORS_CATEGORY,
+  matched,
+  secret: true,
 })
 
-/** The words of both sides; undefined when a side that is needed has none. */
+/** Words of both, to show; undefined: no match. @param besides undefined: none are needed */
 function together(words: readonly string[] | undefined, besides: readonly string[] | undefined) {
   if (!words || besides?.length === 0) return undefined
   if (!besides) return words.slice(0, MOST_WORDS_SHOWN)
