@@ -4,7 +4,7 @@ import { batched, joined } from '../lib/batch.js'
 import { retryInBackground } from '../lib/retry.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
 
-// Returns for each key 0 if it was free, else its holder and the remaining TTL. Arguments: the TTL, and each new holder.
+// Returns for each key 0 if it was free, else its holder and the remaining TTL. Arguments: the TTL, then each key's new holder.
 const SET_IF_FREE = `
   local answers = {}
   for i, key in ipairs(KEYS) do
@@ -78,7 +78,7 @@ export function redisActiveGenerationLock(
         const [holder, ttlMs] = held
         // Our own id: the answer to the first command was lost.
         if (holder === generationId) return { acquired: true }
-        // Only a stored generation's lock is extended. -1: someone removed the expiry.
+        // Only a stored generation's lock is extended. -1: the key has no expiry.
         return { acquired: false, holder, wasStored: ttlMs > submitTtlMs || ttlMs === -1 }
       } catch {
         return { acquired: true }
@@ -121,7 +121,7 @@ export function redisActiveGenerationLock(
   }
 }
 
-/** One-machine mode: the unique index is the only guard. */
+/** Without Redis Postgres's unique index is the only guard. */
 export const noActiveGenerationLock: ActiveGenerationLock = {
   acquire: async () => ({ acquired: true }),
   replace: async () => true,

@@ -6,17 +6,17 @@ export function redisWipeMark(redis: Redis, prefix: string): WipeMark {
   const key = `${prefix}:sentinel`
   return {
     // An outage is not a wipe.
-    present: async () => (await redis.get(key).catch(() => SET)) === SET,
+    present: async () => (await redis.get(key).catch(() => PRESENT)) === PRESENT,
     async begin() {
       await redis.set(key, 'restoring', 'NX').catch(() => undefined)
     },
-    finish: async () => (await redis.set(key, SET, 'XX').catch(() => null)) === 'OK',
+    finish: async () => (await redis.set(key, PRESENT, 'XX').catch(() => null)) === 'OK',
   }
 }
 
-const SET = '1'
+const PRESENT = '1'
 
-/** One-machine mode, without Redis. */
+/** Without Redis. */
 export const noWipeMark: WipeMark = {
   present: async () => true,
   begin: async () => undefined,
