@@ -1,4 +1,4 @@
-/** What the values of variables may be, each with what to write instead. */
+/** Schemas of environment variables; each message says what to write instead. */
 import { z } from 'zod'
 import { storageUrlProblem } from '../images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from '../inference/openai/declaration.js'
@@ -21,8 +21,8 @@ const plainHttpUrl = z.string().refine(
     const url = URL.canParse(text) ? new URL(text) : undefined
     const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
     // In https://https://host the host would be "https".
-    const isOne = !/^\/\/[^/]/.test(url?.pathname ?? '')
-    return isHttp && isOne && !/[?#]/.test(text) && !url.username && !url.password
+    const hasOneScheme = !/^\/\/[^/]/.test(url?.pathname ?? '')
+    return isHttp && hasOneScheme && !/[?#]/.test(text) && !url.username && !url.password
   },
   {
     message: 'must be an http:// or https:// URL without query or password, like https://easel.example',
@@ -54,7 +54,7 @@ const withTls = (url: ReturnType<typeof urlWith>) =>
   })
 
 export const postgresUrl = withTls(urlWith('postgres:', 'postgresql:'))
-  // What pg means by them today, and warns of in lines of its own.
+  // pg takes these for verify-full, too, but prints a warning of its own.
   .transform((text) => text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'))
 
 export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
@@ -64,7 +64,7 @@ export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
   )
   .refine(
     (text) =>
-      (new URL(text).searchParams.get('sentinels') ?? 'h').split(',').every((it) => URL.canParse(`http://${it}`)),
+      (new URL(text).searchParams.get('sentinels') ?? 'none').split(',').every((it) => URL.canParse(`http://${it}`)),
     'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT',
   )
   .refine(
@@ -74,7 +74,7 @@ export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
 
 export const webUrl = urlWith('http:', 'https:')
 
-/** fetch throws for a URL with a password at each call, with the password in its message. */
+/** fetch refuses a URL with a password, and its error repeats the password. */
 export const urlWithoutPassword = (variable: string) =>
   webUrl.refine(
     (text) => !(new URL(text).username || new URL(text).password),
@@ -101,7 +101,7 @@ export const networks = (none: string, message: string) =>
     .transform((text) => list(text).filter((entry) => entry !== none))
     .pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], message)))
 
-/** As browsers write it in their header Origin: in small letters, without a default port. Undefined: it is none. */
+/** As browsers write an origin in their Origin header: in lower case, without a default port. Undefined: not an origin. */
 function originOf(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isOrigin =
@@ -156,8 +156,8 @@ export const backendUrls = z
   )
 
 /**
- * To the letter: providers' issuers end with a slash or do not. Only the loopback address may do without https: whoever
- * reads along could sign in as anybody.
+ * Kept as it is: some issuers end with a slash. Only the loopback address may do without https: an attacker in
+ * the network could sign in as anybody.
  */
 export const issuerUrl = plainHttpUrl.refine((text) => {
   const { protocol, hostname } = new URL(text)

@@ -8,7 +8,7 @@ import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Config } from './config.js'
 
 export interface ReadyCheck {
-  /** Without it the process is of no use. The others only make its service worse, and every other process's, too. */
+  /** While it fails, the process is not ready. Others tell of a worse service, of all processes alike. */
   readonly vital: boolean
   /** What is wrong, as one sentence; undefined: nothing. */
   readonly problem: () => Promise<string | undefined> | string | undefined
@@ -21,18 +21,18 @@ interface Readiness {
   readonly problems: Readonly<Record<string, string | undefined>>
 }
 
-/** What was looked at is used for this long: however many ask, Postgres and Redis are asked once. */
+/** The checks' results are used for this long: however many ask, Postgres and Redis are asked once. */
 const CHECKS_FRESH_MS = 1000
 /** A health check should not wait for the time-outs of what hangs. */
 const WITHIN_MS = 2000
 
 const DRAINING = 'This process is shutting down: it only finishes what it has begun, so give it no new work.'
 
-/** @param isLeaving asked each time: who leaves says so at once */
+/** @param isLeaving asked each time, so that a shutdown shows at once */
 export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeaving: () => boolean) {
-  const looks = Object.entries(checks).map(([name, { problem }]) => [name, inTime(name, problem)] as const)
+  const timed = Object.entries(checks).map(([name, { problem }]) => [name, inTime(name, problem)] as const)
   const checked = snapshot<Readiness['problems']>(
-    async () => Object.fromEntries(await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))),
+    async () => Object.fromEntries(await Promise.all(timed.map(async ([name, run]) => [name, await run()] as const))),
     { freshMs: CHECKS_FRESH_MS },
   )
 
@@ -40,14 +40,14 @@ export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeavin
     // Without waiting for a check: a proxy must know it before the port closes.
     const problems = isLeaving() ? {} : await checked()
     if (isLeaving()) return { ready: false, problems: { ...problems, draining: DRAINING } }
-    const isVitalAway = Object.entries(checks).some(([name, { vital }]) => vital && problems[name] !== undefined)
-    return { ready: !isVitalAway, problems }
+    const vitalFails = Object.entries(checks).some(([name, { vital }]) => vital && problems[name] !== undefined)
+    return { ready: !vitalFails, problems }
   }
 }
 
 type Ready = ReturnType<typeof readiness>
 
-/** One at a time, also while it hangs. */
+/** Adds a time limit; one call runs at a time, even if it hangs. */
 function inTime(name: string, problem: ReadyCheck['problem']): () => Promise<string | undefined> {
   let pending: Promise<string | undefined> | undefined
   const late = `The check of ${name} had no answer within ${WITHIN_MS / 1000} s.`
@@ -105,7 +105,7 @@ export async function openHealthPort(
   }
 }
 
-/** `degraded`: work is still welcome. */
+/** `degraded`: only checks that are not vital fail; work is welcome. */
 async function readyAnswer(ready: Ready): Promise<Answer> {
   const { ready: isReady, problems } = await ready()
   const checks = Object.fromEntries(Object.entries(problems).map(([name, problem]) => [name, problem ?? 'ok']))

@@ -26,7 +26,7 @@ import type { Running } from './run-process.js'
 /** How long running generations may take after SIGTERM; then they are put back in their places. */
 const DRAIN_MS = 25_000
 const CLOSE_MS = 3000
-/** Each backend announces itself in Postgres every 5 s: a worker that could not for so long is not ready. */
+/** Each backend is announced in Postgres every 5 s. If for so long none could be, the worker is not ready. */
 const SILENT_MS = 15_000
 
 const TIMES = {
@@ -49,6 +49,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const images = uploads
     ? watchedImageStore(imageStoreViaServer({ ...uploads, cdnBaseUrl, probeBytes }), log)
     : await openImageStore({ ...config, probeBytes }, log)
+  /** The model files that servers should have. */
   const wanted = async () => (await models.listEnabled()).map(({ filename }) => filename)
   const definitions = async () => needed()
   const backends = config.inferenceUrls
@@ -83,7 +84,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     queue,
     images,
     progress,
-    // A preview would show what the check of the finished image refuses.
+    // None if images are moderated: a preview would show what the check refuses.
     previews: imageModerator ? { ...previews, set: async () => undefined } : smallPreviews(previews),
     finishImage,
     checkImage: imageModerator?.check,
@@ -96,7 +97,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   }
   const times = { ...TIMES, ...options.times }
   const loopOptions = { worker: processId, affinityMaxDelayMs: config.affinityMaxDelaySeconds * 1000, times }
-  // In this order: a trace replaces what is around an attempt, and the metrics add to it.
+  // In this order: tracing replaces the port `around`, and the metrics call it.
   const tracedPorts = tracing?.runs(ports, processId) ?? ports
   const countedPorts = metrics?.runs(tracedPorts, config) ?? tracedPorts
   const runPorts = wrappers?.runs(countedPorts) ?? countedPorts
@@ -104,26 +105,26 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const pollForWork = () => {
     for (const loop of loops) void loop.serve()
   }
-  const missed = foundation.onNotificationsLost('calls of other workers are lost')
-  const call = workerCall(db, config.databaseListenUrl, pollForWork, missed)
-  // A job only wakes: the idle backends try to claim in turn. If none can, another worker may.
+  const onCallsLost = foundation.onNotificationsLost('calls of other workers are lost')
+  const call = workerCall(db, config.databaseListenUrl, pollForWork, onCallsLost)
+  // A job only wakes: one idle backend after the other tries to claim. If none can, other workers may.
   const serve = async () => {
     for (const loop of loops) if (await loop.serve()) return
     await call.callOthers()
   }
   let leaving = false
   const isSilent = () => performance.now() - announcedAt > SILENT_MS
-  const silent = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
-  const announced = { vital: true, problem: () => (isSilent() ? silent : undefined) }
+  const unannounced = 'No backend of this worker could be announced in Postgres for 15 s: see its log.'
+  const announceCheck = { vital: true, problem: () => (isSilent() ? unannounced : undefined) }
   const unchecked = 'The moderation endpoint for images does not answer: check IMAGE_MODERATION_URL.'
-  const imageCheck = { vital: false, problem: () => (imageModerator?.isSilent() ? unchecked : undefined) }
-  const stored = { vital: false, problem: images.problem }
+  const moderationCheck = { vital: false, problem: () => (imageModerator?.isSilent() ? unchecked : undefined) }
+  const storeCheck = { vital: false, problem: images.problem }
   const ready = readiness(
     {
       ...foundation.checks,
-      backends: announced,
-      images: stored,
-      ...(imageModerator && { imageModeration: imageCheck }),
+      backends: announceCheck,
+      images: storeCheck,
+      ...(imageModerator && { imageModeration: moderationCheck }),
     },
     () => leaving,
   )
@@ -141,7 +142,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   })
   const poll = setInterval(pollForWork, times.pollMs)
   const reconciler = foundation.startReconciler(images)
-  // Without a key no image can be looked at: the servers do it.
+  // Without the bucket's key it can look at no image: the servers audit.
   const audit = uploads ? undefined : foundation.startAudit()
   if (config.inferenceUrls.includes('preview:')) {
     log.warn({ worker: processId }, 'preview: draws stand-in images, no model runs; set INFERENCE_URL to a GPU server')
