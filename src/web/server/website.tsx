@@ -43,13 +43,12 @@ import {
 import { clientPackageRoute } from './client-package.js'
 
 /*
- * The layout of the website: a folder for each page has `<page>-page.tsx`, the page as a function of its data, and its
- * routes, which read the request, call the core and send the page; routes that are long have a file of their own,
- * `<page>-routes.tsx`. Pages call the ports that the interfaces call, and count towards no rate limit of theirs: forms
- * have their own.
+ * Each page has a folder. `<page>-page.tsx` has the page, a function of its data, and its routes, which read the request,
+ * call the core and send the page; long routes have a file of their own, `<page>-routes.tsx`. Pages call the ports that
+ * the APIs call, but do not count towards their rate limits: forms have one of their own.
  */
 
-/** The website: every page, under one scope with its sessions, its errors as pages, and its security headers. */
+/** Every page, in one Fastify scope with sessions, errors as pages and security headers. */
 export function website(options: WebsiteOptions): Website {
   const headers = securityHeaders(options)
   let readSession: SessionCookie['read'] = async () => undefined
@@ -74,7 +73,7 @@ export function website(options: WebsiteOptions): Website {
       signUpRoutes(app, options, cookies)
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
-        signedIn.addHook('onRequest', limitActs(options.ports.guesses))
+        signedIn.addHook('onRequest', limitForms(options.ports.guesses))
         playgroundRoutes(signedIn, options)
         accountPageRoutes(signedIn, options, cookies)
         keyRoutes(signedIn, options)
@@ -98,14 +97,14 @@ export function website(options: WebsiteOptions): Website {
       })
     },
     async notFound(error, request, reply) {
-      // Without Postgres the page says the same to a stranger.
+      // Without Postgres nobody counts as signed in.
       await readSession(request).catch(() => undefined)
       return showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers))
     },
   }
 }
 
-/** Pages load what is our own and the images; `style` attributes only hold proportions. */
+/** Pages load only our own files and the images. Inline `style` is allowed: it only holds proportions. */
 const securityHeaders = ({ ports, baseUrl }: WebsiteOptions) => ({
   'content-security-policy': [
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; connect-src 'self'",
@@ -135,8 +134,8 @@ function showError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
 const MAX_FORMS = 120
 const FORMS_SECONDS = 60
 
-/** Limits what an account sends by forms: each may ask moderation, call a webhook or write rows. */
-const limitActs =
+/** Limits an account's forms: each may ask moderation, call a webhook or write rows. */
+const limitForms =
   (counter: EventCounter) =>
   async ({ method, caller }: FastifyRequest) => {
     if (method === 'GET' || method === 'HEAD') return

@@ -18,12 +18,12 @@ const crossSite = () =>
   )
 
 /**
- * Reads the session of every request of this scope, and refuses what other websites send. The cookie's own protection
- * (SameSite=Lax) is the second line; the first is CrossOriginProtection of Go 1.25: Sec-Fetch-Site, else Origin.
+ * Reads the session of every request of this scope, and refuses what other websites send (CSRF): by Sec-Fetch-Site, else
+ * by Origin, like CrossOriginProtection of Go 1.25. The cookie's SameSite=Lax is a second line of defence.
  */
 export function registerSessions(app: App, sessions: SessionStore, baseUrl: string): SessionCookie {
   const secure = baseUrl.startsWith('https:')
-  // The prefix binds it to this host and to https.
+  // Browsers bind a cookie with this prefix to its host and https.
   const name = secure ? '__Host-easel' : 'easel'
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
 
@@ -35,7 +35,7 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
     if (!signedIn) return
     request.signedIn = signedIn
     request.caller = signedIn.caller
-    // As a key's, so that open streams can look again.
+    // In place of an API key's: open streams look it up again.
     request.keyHash = tokenHash
   }
 
@@ -65,7 +65,7 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
 }
 
 export interface SessionCookie {
-  /** Sets who is signed in, for a request that no hook of the scope has seen. */
+  /** Sets who is signed in, for a request outside the scope. */
   read(request: FastifyRequest): Promise<void>
   /** Begins a session in place of the one that the browser has. False if the account was deleted. */
   signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
@@ -75,7 +75,7 @@ export interface SessionCookie {
 function isSameOrigin({ headers, host }: FastifyRequest, baseUrl: string): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'
-  // Browsers send neither on plain http, except for the loopback address.
+  // Browsers send Sec-Fetch-Site only over https and to the loopback address.
   const { origin } = headers
   if (origin === undefined || !URL.canParse(origin)) return false
   // A proxy may send a host name of its own instead of the one that the browser asked for.
@@ -87,7 +87,7 @@ export async function requireSignedIn(request: FastifyRequest, reply: FastifyRep
   if (request.signedIn) return undefined
   const isPart = isFragment(request)
   // A redirected fragment would show the sign-in page inside the page, so htmx moves the whole page there.
-  // What a form sends is lost with the session, so one comes back to the page that it is on.
+  // What a form sent is lost with the session, so its sender comes back to the form's page.
   const page = isPart ? request.headers['hx-current-url'] : request.headers.referer
   const from = isPart || request.method !== 'GET' ? pathOf(page) : request.url
   const to = `/sign-in?next=${encodeURIComponent(from)}`

@@ -10,7 +10,7 @@ import { ReasonField } from '../parts/operator-layout.js'
 export interface GrantValues {
   readonly amount: string
   readonly reason: string
-  /** Lets the form count once, however often it is sent. */
+  /** Grants once, however often the form is sent. */
   readonly ref: string
 }
 
@@ -51,7 +51,7 @@ export const GrantForm = ({ path, values }: { path: string; values: GrantValues 
 const STATUSES = ['active', 'past_due', 'canceled']
 
 export const SubscriptionCard = ({ path, subscription }: { path: string; subscription: Subscription | null }) => {
-  // A subscription that has ended is shown as expired; it becomes active again with a later end.
+  // `expired` cannot be chosen: with a later end the subscription is active again.
   const status = subscription && subscription.status !== 'expired' ? subscription.status : 'active'
   return (
     <section class="card stack" aria-labelledby="subscription">
@@ -103,8 +103,8 @@ export const AccountCard = ({
   isOwn: boolean
 }) => {
   const { id, username, email, role, deletedAt } = account
-  const other = role === 'operator' ? 'subscriber' : 'operator'
-  const makeOther = other === 'operator' ? 'Make operator' : 'Make subscriber'
+  const otherRole = role === 'operator' ? 'subscriber' : 'operator'
+  const makeOther = otherRole === 'operator' ? 'Make operator' : 'Make subscriber'
   return (
     <section class="card stack" aria-labelledby="account">
       <h2 id="account">Account</h2>
@@ -139,7 +139,7 @@ export const AccountCard = ({
       {!deletedAt && !isOwn && (
         <>
           <Act id="why-role" action={`${path}/role`} name={makeOther} button={makeOther}>
-            <input type="hidden" name="role" value={other} />
+            <input type="hidden" name="role" value={otherRole} />
           </Act>
           <Act id="why-delete" action={`${path}/delete`} name="Delete account" button="Delete account">
             <p class="small">
