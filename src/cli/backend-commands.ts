@@ -1,9 +1,11 @@
 import { access, constants, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { SEED_MODELS } from '../core/catalog/model-version.js'
+import type { ModelDefinition } from '../core/catalog/model-definition.js'
+import { type ModelVersion, SEED_MODELS } from '../core/catalog/model-version.js'
 import { SAMPLERS } from '../core/generations/generation.js'
 import { modelStore } from '../db/catalog/models.js'
+import { definitionStore } from '../db/generations/definitions.js'
 import { finishImage } from '../images/finish-image.js'
 import { bareName } from '../inference/a1111/discovery.js'
 import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
@@ -32,7 +34,10 @@ export function backendCommands(program: Command, find: FindConfig, print: (answ
       '<url>',
       'an entry of INFERENCE_URL, such as a1111+http://127.0.0.1:7860, or a plain http:// address, whose kind is found out',
     )
-    .option('--model <file...>', 'checkpoints that it should have (default: those of the catalog)')
+    .option(
+      '--model <file...>',
+      'checkpoints that it should have, or IDs of model versions (default: those of the catalog)',
+    )
     .option('--output <path>', 'keep the image in this file')
     .option('--strict', 'exit 1 for a missing sampler, too')
     .action(async (url, options) => print(await checkBackendAt(find, url, options)))
@@ -44,8 +49,10 @@ async function checkBackendAt(find: FindConfig, url: string, { model, output, st
   const path = output === undefined ? undefined : resolve(output)
   // Checked before minutes are spent on an image that can't be kept.
   if (path !== undefined) await writing(path, access(dirname(path), constants.W_OK))
-  const wanted = model ?? (await catalogFiles(find))
-  const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS, wanted: async () => wanted })
+  const catalog = await readCatalog(find)
+  const wanted = model?.map((it) => fileOf(it, catalog.models)) ?? catalog.models.map(({ filename }) => filename)
+  const options = { wanted: async () => wanted, definitions: async () => catalog.definitions }
+  const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS, ...options })
   try {
     const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
     if (check.image && path !== undefined) await writing(path, writeFile(path, check.image.png))
@@ -79,12 +86,24 @@ async function entryOf(url: string): Promise<string> {
   )
 }
 
-/** Of the service's catalog where its database can be found from here, else of the built-in one. */
-async function catalogFiles(find: FindConfig): Promise<string[]> {
-  const config = await find()
-  if (!config) return SEED_MODELS.map(({ filename }) => filename)
-  return withOperator(config, async ({ db }) => (await modelStore(db).listEnabled()).map(({ filename }) => filename))
+interface Catalog {
+  readonly models: readonly ModelVersion[]
+  readonly definitions: readonly ModelDefinition[]
 }
+
+/** The service's catalog where its database can be found from here, else the built-in one. */
+async function readCatalog(find: FindConfig): Promise<Catalog> {
+  const config = await find()
+  if (!config) return { models: SEED_MODELS, definitions: [] }
+  return withOperator(config, async ({ db }) => ({
+    models: await modelStore(db).listEnabled(),
+    definitions: await definitionStore(db).needed(),
+  }))
+}
+
+/** The file of a version, named by its ID; a file's own name stays. */
+const fileOf = (named: string, models: readonly ModelVersion[]): string =>
+  models.find(({ id }) => `${id}` === named)?.filename ?? named
 
 type Checked = BackendCheck & {
   /** The backend's. */
@@ -96,7 +115,7 @@ type Checked = BackendCheck & {
 }
 
 function answerOf(checked: Checked, strict: boolean): Answer {
-  const { name, wanted, path, models, ambiguous, missingModels, missingSamplers, sizeMultiple, image } = checked
+  const { name, wanted, path, models, ambiguous, missingModels, missingSamplers, sizeMultiple, image, lacks } = checked
   const remark = remarkOn(checked)
   const failed = !image || missingModels.length > 0 || (strict && missingSamplers.length > 0)
   const found = (all: readonly string[], missing: readonly string[]) =>
@@ -105,6 +124,7 @@ function answerOf(checked: Checked, strict: boolean): Answer {
   const lines = [
     `${name} answers`,
     `models: ${found(wanted, nearest)}`,
+    ...lacks,
     missingModels.length > 0 && models && `it has: ${ownNames(models).join(', ') || 'no models'}`,
     ...ambiguous.map(
       (file) => `${file} is the name of several checkpoints there, so none of them is used: rename all but one`,
@@ -112,12 +132,13 @@ function answerOf(checked: Checked, strict: boolean): Answer {
     `samplers: ${found(SAMPLERS, missingSamplers)}`,
     sizeMultiple > 8 && `sizes: multiples of ${sizeMultiple} only`,
     image &&
-      `image: ${image.side}×${image.side}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s${path === undefined ? '' : `: ${path}`}`,
+      `image: ${image.width}×${image.height}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s${path === undefined ? '' : `: ${path}`}`,
   ]
   return {
     json: {
       ...{ ok: !failed, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
       ...jsonOf(checked, 'missingSamplers', 'maxSeed', 'sizeMultiple'),
+      lacks,
       image: image && { path: path ?? null, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
     },
     text: lines.filter(Boolean).join('\n'),

@@ -3,7 +3,7 @@ import { lowestPrice } from '../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../core/catalog/model-version.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import { modelStore } from '../db/catalog/models.js'
-import { operatorModelStore } from '../db/operator/catalog.js'
+import { type ImportedModel, operatorModelStore } from '../db/operator/catalog.js'
 import { REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { readModelFile, toEntry } from './model-file.js'
@@ -50,8 +50,19 @@ async function importModels({ recorded }: Operator, file: string, { reason }: Re
     throw new OperatorError(
       `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
     )
-  return { json: { imported: models.length }, text: `Imported ${plural(models.length, 'model version')}.` }
+  return {
+    json: { imported: models.length },
+    text: [`Imported ${plural(models.length, 'model version')}.`, ...definitionLines(models, imported.filenames)].join(
+      '\n',
+    ),
+  }
 }
+
+/** What became of the workflows. */
+const definitionLines = (models: readonly ImportedModel[], filenames: readonly string[]) =>
+  models.flatMap((model, n) =>
+    'definition' in model ? [`Version ${model.id} draws with ${filenames[n]}; "easel workflow check" says how.`] : [],
+  )
 
 /** Its JSON can be imported again. */
 async function listModels({ db, config }: Operator) {

@@ -1,5 +1,6 @@
 /** The file of `easel models import`, and `easel models list --json`: JSON's names on one side, the catalog's on the other. */
 import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import {
   IGNORABLE_PARAMETERS,
@@ -8,11 +9,13 @@ import {
   type Pricing,
   RATE_DECIMALS,
 } from '../core/catalog/model-parameters.js'
-import { CREATE_IMAGE_MODELS, type ModelVersion } from '../core/catalog/model-version.js'
+import { CREATE_IMAGE_MODELS, hyphenated, type ModelVersion } from '../core/catalog/model-version.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import type { ImportedModel } from '../db/operator/catalog.js'
 import { DEFAULTS, requestFields } from '../http/personal-api/generations/submit-schemas.js'
 import { fitsCanvas } from '../http/shared/generation-fields.js'
+import { modelOfWorkflow } from '../inference/comfyui/workflow/workflow-definition.js'
+import { WorkflowProblem } from '../inference/comfyui/workflow/workflow-graph.js'
 import { camelCase, renamed, snakeCase } from '../lib/names.js'
 import { isLine } from '../lib/text.js'
 import { OperatorError } from './operator-error.js'
@@ -42,13 +45,14 @@ const range = (name: keyof typeof requestFields) =>
 const optional = ({ negative_prompt, width, height, batch_size, steps, cfg_scale, sampler }: typeof requestFields) => ({
   ...{ negative_prompt, width, height, batch_size, steps, cfg_scale, sampler },
 })
-const defaults = z
+const defaultParameters = z
   .strictObject(optional(requestFields), 'must be an object of parameters of a request')
   .refine(...fitsCanvas)
 const limits = z.strictObject(
   Object.fromEntries(RANGED.map((name) => [name, range(name).optional()])),
   'must be an object of ranges',
 )
+const SCALE = 'must be a number from 0.125 to 8'
 const IGNORABLE = IGNORABLE_PARAMETERS.map(snakeCase)
 const IGNORED = `must be a list of ${IGNORABLE.join(', ')}`
 const ignored = z.array(z.enum(IGNORABLE as [string, ...string[]], IGNORED), IGNORED)
@@ -59,7 +63,10 @@ const entry = z.strictObject({
   model_name: text,
   base_model: text,
   type: text,
-  filename: text,
+  filename: text.optional(),
+  workflow: z.record(z.string(), z.unknown(), 'must be the object that ComfyUI exports').optional(),
+  workflow_file: text.optional(),
+  allow_nodes: z.array(text, 'must be a list of node classes').optional(),
   cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullish(),
   nsfw: flag.optional(),
   enabled: flag.optional(),
@@ -68,20 +75,20 @@ const entry = z.strictObject({
   credits_per_step: rate.nullish(),
   minimum_credits: price.nullish(),
   create_image_model: z.enum(CREATE_IMAGE_MODELS, `must be ${CREATE_IMAGE_MODELS.join(', ')}, or null`).nullish(),
-  defaults: defaults.nullish(),
+  defaults: defaultParameters.nullish(),
   limits: limits.nullish(),
   ignored: ignored.nullish(),
+  size_multiple: z.literal([8, 16, 32, 64], 'must be 8, 16, 32 or 64').nullish(),
+  scale: z.number(SCALE).min(0.125, SCALE).max(8, SCALE).nullish(),
 })
 type Entry = z.output<typeof entry>
 
 /** @throws OperatorError with one sentence that names the entry and the field */
 export async function readModelFile(path: string): Promise<ImportedModel[]> {
-  const content = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(`${path} can't be read (${error.code}): give the path of a JSON file.`)
-  })
-  const list = parseJson(path, content)
+  const list = parseJson(path, await readText(path))
   if (!Array.isArray(list)) throw new OperatorError(`${path} must hold a JSON array of model versions.`)
-  const models = list.map(toModel)
+  const models: ImportedModel[] = []
+  for (const [index, value] of list.entries()) models.push(await toModel(value, index, dirname(path)))
   requireDistinct('id', models, ({ id }) => id)
   requireDistinct('create_image_model', models, ({ createImageModel }) => createImageModel)
   return models
@@ -99,8 +106,15 @@ export const toEntry = ({ pricing, parameters, ...model }: ModelVersion) => ({
     defaults: parameters.defaults && renamed(parameters.defaults, snakeCase),
     limits: parameters.limits && renamed(parameters.limits, snakeCase),
     ignored: parameters.ignored?.map(snakeCase),
+    size_multiple: parameters.sizeMultiple,
+    scale: parameters.scale,
   }),
 })
+
+const readText = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(`${path} can't be read (${error.code}): give the path of a JSON file.`)
+  })
 
 function parseJson(path: string, content: string): unknown {
   try {
@@ -110,16 +124,63 @@ function parseJson(path: string, content: string): unknown {
   }
 }
 
-function toModel(value: unknown, index: number): ImportedModel {
+/** @param folder of the file, from which a workflow's path begins */
+async function toModel(value: unknown, index: number, folder: string): Promise<ImportedModel> {
+  const at = `Entry ${index + 1}`
   const parsed = entry.safeParse(value)
-  if (!parsed.success) throw new OperatorError(`Entry ${index + 1}: ${mistakeOf(parsed.error, value)}.`)
-  const { credits_per_megapixel, credits_per_step, minimum_credits, defaults, limits, ignored, ...same } = parsed.data
-  requireDefaultsWithinLimits(index, parsed.data)
-  requireDefaultsOfIgnored(index, parsed.data)
+  if (!parsed.success) throw new OperatorError(`${at}: ${mistakeOf(parsed.error, value)}.`)
+  const { credits_per_megapixel, credits_per_step, minimum_credits, ...its } = parsed.data
+  const { defaults, limits, ignored, size_multiple, scale, ...same } = its
+  const { filename, workflow, workflow_file, allow_nodes, ...described } = same
+  const model = await modelOf(at, its, folder)
+  const own = { ...its, ...model?.parameters }
+  requireDefaultsWithinLimits(at, own)
+  requireDefaultsOfIgnored(at, own)
   return {
-    ...(renamed(same, camelCase) as unknown as ImportedModel),
+    ...(renamed(described, camelCase) as Omit<ImportedModel, 'filename' | 'definition'> & Pick<ImportedModel, 'id'>),
+    ...(model ? { definition: model.definition } : { filename: filename as string }),
     ...pricingOf(credits_per_megapixel, credits_per_step, minimum_credits),
-    ...parametersOf({ defaults, limits, ignored }),
+    ...parametersOf(own),
+  } as ImportedModel
+}
+
+/** What an entry gets from its workflow, before which goes what it says itself; undefined for a checkpoint. */
+async function modelOf(at: string, its: Entry, folder: string) {
+  const { filename, workflow, workflow_file, allow_nodes: allowNodes = [] } = its
+  if (workflow === undefined && workflow_file === undefined) {
+    if (filename === undefined) throw new OperatorError(`${at}: filename is missing; a workflow_file can stand for it.`)
+    if (its.scale && !DEFINITION.test(filename)) throw new OperatorError(`${at}: scale is for a workflow only.`)
+    return undefined
+  }
+  if (workflow !== undefined && workflow_file !== undefined)
+    throw new OperatorError(`${at}: it has a workflow and a workflow_file; leave one of them out.`)
+  const source = workflow ? JSON.stringify(workflow) : await readText(resolve(folder, workflow_file as string))
+  try {
+    const { document, parameters } = modelOfWorkflow(source, { allowNodes, scale: its.scale ?? undefined })
+    const name = (filename ?? hyphenated(`${its.model_name} ${its.name}`)).replace(DEFINITION, '')
+    return { definition: { name, document }, parameters: merged(at, its, parameters) }
+  } catch (error) {
+    throw error instanceof WorkflowProblem ? new OperatorError(`${at}: ${error.message}`) : error
+  }
+}
+
+/** A definition's file name ends in its revision. */
+const DEFINITION = /@\d+$/
+
+/** The workflow's parameters under the entry's. @throws OperatorError where the API does not take the workflow's own */
+function merged(at: string, its: Entry, { defaults, ignored, sizeMultiple, scale }: ModelParameters) {
+  const all = { ...renamed(defaults ?? {}, snakeCase), ...its.defaults }
+  const unchosen = ignored?.includes('steps') && all.steps === undefined ? { steps: DEFAULTS.steps } : {}
+  const checked = defaultParameters.safeParse({ ...all, ...unchosen })
+  if (!checked.success)
+    throw new OperatorError(
+      `${at}: in the workflow, ${checked.error.issues[0]?.message.replace(/\.$/, '')}: say another one in defaults.`,
+    )
+  return {
+    defaults: checked.data,
+    ignored: [...new Set([...(ignored ?? []).map(snakeCase), ...(its.ignored ?? [])])],
+    size_multiple: its.size_multiple ?? (sizeMultiple as 16 | 32 | undefined),
+    scale,
   }
 }
 
@@ -135,41 +196,44 @@ function pricingOf(megapixel: Rate, step: Rate, minimum: Rate): { pricing?: Pric
 }
 type Rate = number | null | undefined
 
-function parametersOf({ defaults, limits, ignored }: Pick<Entry, 'defaults' | 'limits' | 'ignored'>): {
-  parameters?: ModelParameters | null
-} {
-  if ([defaults, limits, ignored].every((it) => it === undefined)) return {}
+type EntryParameters = Pick<Entry, 'defaults' | 'limits' | 'ignored' | 'size_multiple' | 'scale'>
+
+function parametersOf(its: EntryParameters): { parameters?: ModelParameters | null } {
+  const { defaults, limits, ignored, size_multiple: sizeMultiple, scale } = its
+  if ([defaults, limits, ignored, sizeMultiple, scale].every((it) => it === undefined)) return {}
   const given = Object.entries(defaults ?? {}).filter(([, value]) => value !== undefined)
   const parameters = {
     ...(given.length > 0 && { defaults: renamed(Object.fromEntries(given), camelCase) }),
     ...(limits && { limits: renamed(limits, camelCase) }),
     ...(ignored && ignored.length > 0 && { ignored: ignored.map(camelCase) }),
+    ...(sizeMultiple && { sizeMultiple }),
+    ...(scale && scale !== 1 && { scale }),
   } as ModelParameters
   return { parameters: Object.keys(parameters).length > 0 ? parameters : null }
 }
 
-function requireDefaultsWithinLimits(index: number, { defaults, limits }: Entry): void {
+function requireDefaultsWithinLimits(at: string, { defaults, limits }: EntryParameters): void {
   for (const [name, range] of Object.entries(limits ?? {})) {
     const value = defaults?.[name as keyof typeof defaults] ?? DEFAULTS[name as keyof typeof DEFAULTS]
     if (!range || typeof value !== 'number' || (value >= range.min && value <= range.max)) continue
     throw new OperatorError(
-      `Entry ${index + 1}: the default ${name} ${value} is outside its own limits, ${range.min} to ${range.max}.`,
+      `${at}: the default ${name} ${value} is outside its own limits, ${range.min} to ${range.max}.`,
     )
   }
 }
 
-function requireDefaultsOfIgnored(index: number, { defaults, ignored }: Entry): void {
+function requireDefaultsOfIgnored(at: string, { defaults, ignored }: EntryParameters): void {
   const missing = ignored?.find(
     (name) => name !== 'negative_prompt' && defaults?.[name as keyof typeof defaults] === undefined,
   )
-  if (missing) throw new OperatorError(`Entry ${index + 1}: ${missing} is ignored, so defaults must say what it is.`)
+  if (missing) throw new OperatorError(`${at}: ${missing} is ignored, so defaults must say what it is.`)
 }
 
 function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   const path = issue?.path.join('.')
   if (issue?.code === 'unrecognized_keys') {
     const fields =
-      path === '' ? Object.keys(entry.shape) : Object.keys(path === 'limits' ? limits.shape : defaults.shape)
+      path === '' ? Object.keys(entry.shape) : Object.keys(path === 'limits' ? limits.shape : defaultParameters.shape)
     const unknown = issue.keys.map((key) => `"${key}"`).join(', ')
     return `unknown field ${unknown}${path && ` in ${path}`}; the fields are ${fields.join(', ')}`
   }

@@ -3,6 +3,7 @@ import sharp, { type Sharp } from 'sharp'
 import type { PreviewBoard } from '../core/generations/ports.js'
 import { BackendError } from '../core/generations/run/backend.js'
 import type { FinishedImage, FinishImage } from '../core/generations/run/publish.js'
+import { MAX_IMAGE_PIXELS } from '../core/generations/submit/requested.js'
 import { decodable } from '../core/images/image-bytes.js'
 import { plainPixels, withUncompressedPng } from './plain-png.js'
 import { generatedByAi, publishablePng } from './png-text.js'
@@ -74,8 +75,8 @@ async function decode(bytes: Buffer, { width, height }: Expected): Promise<Buffe
   return pixels
 }
 
-/** Far above the largest image, and the largest preview of a batch, far below what a decompression bomb needs. */
-const MAX_PIXELS = 2 ** 24
+/** Above the largest preview of a batch, too, and far below what a decompression bomb needs. */
+const MAX_PIXELS = MAX_IMAGE_PIXELS
 const MAX_SECONDS = 20
 
 /**

@@ -28,7 +28,7 @@ export async function checkBackend(
     failure('unavailable', `${backend.name} did not say within ${CAPABILITIES_WITHIN_MS / 1000} s what it has`)
   // As long as a worker waits, so that a server that passes this check is not down for a worker.
   const offers = await withTimeLimit(signal, CAPABILITIES_WITHIN_MS, (limited) => backend.capabilities(limited), silent)
-  const { models, ambiguous = [], samplers, maxSeed, sizeMultiple } = offers
+  const { models, ambiguous = [], samplers, maxSeed, sizeMultiple, lacks = new Map() } = offers
   const has = (filename: string) => models === null || models.includes(filename)
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
@@ -37,6 +37,8 @@ export async function checkBackend(
     ...{ models, ambiguous, maxSeed, sizeMultiple },
     image: canDraw ? await draw(backend, model, sampler, finishImage, signal) : undefined,
     missingModels: wanted.filter((filename) => !has(filename)),
+    /** What it lacks for definitions, a sentence each. */
+    lacks: wanted.flatMap((filename) => (lacks.get(filename) ?? []).map((said: string) => `${filename}: ${said}`)),
     missingSamplers: SAMPLERS.filter((name) => !samplers.includes(name)),
   }
 }
@@ -54,6 +56,7 @@ async function draw(
   /** Includes loading the model. */
   const tookMs = Math.round(performance.now() - begun)
   if (!image) throw failure('bad_output', `${backend.name} sent no image`)
-  const { png } = await finishImage(image.bytes, { width: SIDE, height: SIDE, seed: SEED, model })
-  return { png, model, sampler, side: SIDE, steps: DRAWING.steps, tookMs }
+  const { width, height } = image.size ?? DRAWING
+  const { png } = await finishImage(image.bytes, { width, height, seed: SEED, model })
+  return { png, model, sampler, width, height, steps: DRAWING.steps, tookMs }
 }

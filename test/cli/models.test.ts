@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { node, sampler, textToImage } from '../inference/comfyui/workflow/given-graphs.js'
+import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { useEasel } from './easel.js'
 
 const easel = useEasel()
@@ -109,6 +111,115 @@ describe('models import', () => {
     expect(await easel.json('models list')).toEqual(before)
   })
 
+  describe('with a workflow', () => {
+    const { filename: _, ...FLUX } = { ...PONY, id: 301, name: 'dev', model_name: 'FLUX.1', credits_per_image: 2 }
+    /** As exported, with a distilled model's settings. */
+    const graph = (inputs: object = {}) => textToImage({ '3': sampler({ cfg: 1, steps: 8, ...inputs }) })
+    const definitions = async () =>
+      (await easel.db.pool.query('SELECT filename, revision, hash, document FROM model_definitions ORDER BY filename'))
+        .rows as { filename: string; document: string }[]
+    beforeEach(() => easel.db.pool.query('DELETE FROM model_definitions'))
+
+    it('makes a version whose defaults, and what has no effect, are the workflow’s', async () => {
+      expect(await importing([{ ...FLUX, workflow: graph() }])).toEqual({ imported: 1 })
+      expect(await listed(301)).toEqual({
+        ...FLUX,
+        filename: 'flux.1-dev@1',
+        defaults: { width: 512, height: 768, steps: 8, cfg_scale: 1, sampler: 'euler' },
+        ignored: ['negative_prompt', 'cfg_scale'],
+      })
+      expect(JSON.parse((await definitions())[0]?.document as string)).toMatchObject({
+        ...{ kind: 'workflow', scale: 1, binding: { prompt: [['6', 'text']], seed: [['3', 'seed']] } },
+        graph: { '3': { class_type: 'KSampler' } },
+      })
+    })
+
+    it('from a file beside it, under the name that it says, and with what it says itself', async () => {
+      await writeFile(join(easel.storage, 'krea.json'), JSON.stringify(graph({ sampler_name: 'res_multistep' })))
+      const own = { defaults: { steps: 6, width: 1024 }, limits: { steps: { min: 4, max: 12 } }, ignored: ['steps'] }
+      await importing([{ ...FLUX, ...own, filename: 'krea', workflow_file: 'krea.json' }])
+      expect(await listed(301)).toMatchObject({
+        filename: 'krea@1',
+        defaults: { width: 1024, height: 768, steps: 6, cfg_scale: 1, sampler: 'euler' },
+        limits: { steps: { min: 4, max: 12 } },
+        ignored: ['negative_prompt', 'cfg_scale', 'sampler', 'steps'],
+      })
+    })
+
+    it('keeps the revision of the same content, makes another one of other content, and can go back', async () => {
+      await importing([{ ...FLUX, workflow: graph() }])
+      await importing([
+        { ...FLUX, workflow: graph() },
+        { ...FLUX, id: 302, filename: 'flux.1-dev', workflow: graph() },
+      ])
+      expect([(await listed(301)).filename, (await listed(302)).filename]).toEqual(['flux.1-dev@1', 'flux.1-dev@1'])
+      await importing([{ ...FLUX, workflow: graph({ steps: 6 }) }])
+      expect([(await listed(301)).filename, (await listed(302)).filename]).toEqual(['flux.1-dev@2', 'flux.1-dev@1'])
+      await importing([await listed(302)])
+      expect((await listed(302)).filename).toBe('flux.1-dev@1')
+      await importing([{ ...(await listed(301)), workflow: graph({ steps: 7 }) }])
+      expect((await listed(301)).filename).toBe('flux.1-dev@3')
+      expect(await definitions()).toHaveLength(3)
+    })
+
+    it('is what a check of a server looks for and draws with, by the ID of the version', async () => {
+      const gpu = await startComfyuiStandIn({ models: ['pony.safetensors'] })
+      onTestFinished(gpu.close)
+      await importing([{ ...FLUX, workflow: graph() }])
+      const check = ['backend', 'check', gpu.url, '--model', '301']
+      expect((await easel.run(check)).stdout).toMatch(/models: 1 of 1\n.*\nimage: 512×512, flux\.1-dev@1, /)
+      Object.assign(gpu.nodes.CheckpointLoaderSimple ?? {}, { ckpt_name: [] })
+      const { stdout, code } = await easel.run(check)
+      expect([code, stdout]).toEqual([
+        1,
+        expect.stringContaining('flux.1-dev@1: It has no "pony.safetensors" for ckpt_name of '),
+      ])
+    })
+
+    it('can be listed and imported again', async () => {
+      await importing([{ ...FLUX, scale: 2, size_multiple: 16, workflow: graph() }])
+      const before = await listed(301)
+      expect(before).toMatchObject({ scale: 2, size_multiple: 16 })
+      await importing([before])
+      expect(await listed(301)).toEqual(before)
+    })
+
+    it.each([
+      [{ workflow: { nodes: [], links: [] } }, 'The workflow is in the format of ComfyUI’s editor'],
+      [{ workflow: {} }, 'The workflow has no nodes'],
+      [{ workflow: 5 }, 'workflow must be the object that ComfyUI exports'],
+      [{ workflow_file: 'nowhere.json' }, 'nowhere.json can’t be read (ENOENT)'],
+      [
+        { workflow: graph(), workflow_file: 'krea.json' },
+        'it has a workflow and a workflow_file; leave one of them out.',
+      ],
+      [{}, 'filename is missing; a workflow_file can stand for it.'],
+      [{ filename: 'pony.safetensors', scale: 2 }, 'scale is for a workflow only.'],
+      [{ workflow: graph(), scale: 9 }, 'scale must be a number from 0.125 to 8'],
+      [{ workflow: graph(), size_multiple: 12 }, 'size_multiple must be 8, 16, 32 or 64'],
+      [
+        { workflow: textToImage({ '5': node('EmptyLatentImage', { width: 4096, height: 768, batch_size: 1 }) }) },
+        'in the workflow, width must be an integer from 256 to 2048: say another one in defaults.',
+      ],
+      [
+        { workflow: textToImage({ '4': node('LoadModelFromUrl', { url: 'https://evil.test/m' }) }) },
+        'can reach files or addresses outside the server’s models',
+      ],
+    ])('refuses what cannot be, and stores nothing: %j', async (more, sentence) => {
+      const before = await easel.json('models list')
+      expect((await refusal([{ ...FLUX, ...more }])).replaceAll("'", '’')).toContain(sentence)
+      expect([await easel.json('models list'), await definitions()]).toEqual([before, []])
+    })
+
+    it('takes a node that reaches out only when it is allowed by its class', async () => {
+      const workflow = textToImage({ '4': node('CheckpointLoaderFromPath', { path: 'models/pony.safetensors' }) })
+      expect(await refusal([{ ...FLUX, workflow }])).toContain("--allow-node 'CheckpointLoaderFromPath'")
+      expect(await importing([{ ...FLUX, workflow, allow_nodes: ['CheckpointLoaderFromPath'] }])).toEqual({
+        imported: 1,
+      })
+    })
+  })
+
   it('moves a Create Image model to another version, or two of them around, in one file', async () => {
     const models: { id: number; create_image_model: string | null }[] = await easel.json('models list')
     const of = (name: string) => models.find((model) => model.create_image_model === name) as (typeof models)[number]
@@ -144,7 +255,7 @@ describe('models import', () => {
     expect(await wrong({ id: '102' })).toBe('Entry 2: id must be a whole number from 1.')
     expect(await wrong({ name: '' })).toBe('Entry 2: name must be one line of 1 to 255 characters.')
     expect(await wrong({ model_name: 7 })).toBe('Entry 2: model_name must be a text.')
-    expect(await wrong({ filename: undefined })).toBe('Entry 2: filename is missing.')
+    expect(await wrong({ filename: undefined })).toBe('Entry 2: filename is missing; a workflow_file can stand for it.')
     expect(await wrong({ cover_image: 'pony.png' })).toBe(
       'Entry 2: cover_image must be an http:// or https:// URL, or null.',
     )

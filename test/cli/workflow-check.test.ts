@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { useEasel } from './easel.js'
 
 const easel = useEasel()
@@ -35,6 +36,24 @@ describe('workflow check', () => {
     const editor = join(easel.storage, 'editor.json')
     await writeFile(editor, JSON.stringify({ nodes: [], links: [] }))
     expect(await easel.error(['workflow', 'check', editor])).toContain('Export (API)')
+  })
+
+  it('says what a server lacks for it, and exits with 1', async () => {
+    const models = ['noise-nano.safetensors']
+    const gpu = await startComfyuiStandIn({ models, loads: { lora: ['noise-nano-lora.safetensors'] } })
+    onTestFinished(gpu.close)
+    const has = await easel.run(check('b-lora', '--server', gpu.url))
+    expect([has.code, has.stdout]).toEqual([0, expect.stringMatching(/\nThe server has all that it needs\.\n$/)])
+    Object.assign(gpu.nodes.LoraLoader ?? {}, { lora_name: [] })
+    const lacks = await easel.run(check('b-lora', '--server', gpu.inferenceUrl))
+    expect(lacks.code).toBe(1)
+    expect(lacks.stdout).toMatch(
+      /What the server lacks:\n {2}It has no "noise-nano-lora.safetensors" for lora_name of /,
+    )
+    await gpu.close()
+    expect(await easel.error(check('b-lora', '--server', gpu.url))).toMatch(
+      /^comfyui\+http:\S+ can't be asked: .* Check that ComfyUI runs there\.$/,
+    )
   })
 
   it('lets a node class pass that the operator allows', async () => {

@@ -24,6 +24,10 @@ export interface ModelParameters {
   readonly limits?: Partial<Record<LimitedParameter, Range>>
   /** Have no effect on this model: requests get its default, whatever they say. All but the negative prompt have one. */
   readonly ignored?: readonly IgnorableParameter[]
+  /** Widths and heights are multiples of it, in pixels; without it, of the API's own step. */
+  readonly sizeMultiple?: number
+  /** An image's size divided by the one that is asked for, where the model enlarges what it has drawn. */
+  readonly scale?: number
 }
 
 export const LIMITED_PARAMETERS = ['width', 'height', 'batchSize', 'steps', 'cfgScale'] as const

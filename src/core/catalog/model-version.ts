@@ -62,7 +62,8 @@ export function readableNames(models: readonly ModelVersion[]): Map<string, Mode
   return named
 }
 
-const hyphenated = (text: string): string =>
+/** `Pony Diffusion V6 XL` as `pony-diffusion-v6-xl`. */
+export const hyphenated = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

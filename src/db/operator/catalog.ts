@@ -1,8 +1,10 @@
-import { and, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
+import { createHash } from 'node:crypto'
+import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
-import { modelVersions as m } from '../schema/catalog.js'
+import { modelDefinitions as d, modelVersions as m } from '../schema/catalog.js'
 import { columns, param, setList, statement } from '../statement.js'
 import { recordingOf } from './operator-actions.js'
 
@@ -12,10 +14,12 @@ interface OperatorModelStore extends CatalogChanges {
 }
 
 /** One version of an import. What is absent keeps its value, or gets the default in a new version. */
-export type ImportedModel = typeof m.$inferInsert
+export type ImportedModel = Omit<typeof m.$inferInsert, 'filename'> &
+  ({ readonly filename: string } | { readonly definition: { readonly name: string; readonly document: string } })
 
 type ImportOutcome =
-  | { readonly outcome: 'imported' }
+  /** With the file names of the models, in their order. */
+  | { readonly outcome: 'imported'; readonly filenames: readonly string[] }
   /** The Create Image model is served by a version that is not in the import. */
   | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }
 
@@ -27,6 +31,23 @@ const SET_ENABLED = statement('set_model_enabled')`${recorded(sql`
 
 const SET_PRICE = statement('set_model_price')`${recorded(sql`
   UPDATE ${m} SET ${setList(m, { creditsPerImage: sql`${param('credits')}::integer` })} ${OF_ID}`)}`
+
+/** The revision with this content; a new one, if there is none. */
+async function revisionOf(tx: NodePgDatabase, { name, document }: { name: string; document: string }): Promise<string> {
+  // One import of a name at a time; without a table's lock, for which the operator's role may lack the right.
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 38))`)
+  const hash = createHash('sha256').update(document).digest('hex')
+  const revisions = await tx
+    .select(columns(d, 'filename', 'revision', 'hash'))
+    .from(d)
+    .where(eq(d.name, name))
+  const same = revisions.find((it) => it.hash === hash)
+  if (same) return same.filename
+  const revision = Math.max(0, ...revisions.map((it) => it.revision)) + 1
+  const filename = `${name}@${revision}`
+  await tx.insert(d).values({ filename, name, revision, hash, document })
+  return filename
+}
 
 export const operatorModelStore = (db: Database): OperatorModelStore => ({
   import: (models) =>
@@ -42,8 +63,15 @@ export const operatorModelStore = (db: Database): OperatorModelStore => ({
       if (taken) return { outcome: 'taken', by: taken.id, createImageModel: taken.createImageModel ?? '' }
       const freed = and(inArray(m.id, ids), isNotNull(m.createImageModel))
       await tx.update(m).set({ createImageModel: null }).where(freed)
-      for (const model of models) await tx.insert(m).values(model).onConflictDoUpdate({ target: m.id, set: model })
-      return { outcome: 'imported' }
+      const filenames: string[] = []
+      for (const imported of models) {
+        const { definition, ...model } = { definition: undefined, ...imported }
+        const filename = definition ? await revisionOf(tx, definition) : (model as { filename: string }).filename
+        const row = { ...model, filename }
+        await tx.insert(m).values(row).onConflictDoUpdate({ target: m.id, set: row })
+        filenames.push(filename)
+      }
+      return { outcome: 'imported', filenames }
     }),
 
   list: () =>

@@ -63,8 +63,10 @@ async function fittingWorkflows(
   const lacks = new Map<string, readonly string[]>()
   for (const { definition, workflow } of workflows) {
     const fit = fitted(workflow, classOf)
-    if (fit && fit.lacks.length > 0) lacks.set(definition.filename, fit.lacks)
-    else if (fit) models.set(definition.filename, { definition, workflow: fit.workflow })
+    if (fit && fit.lacks.length > 0) {
+      lacks.set(definition.filename, fit.lacks)
+      classes.askAgain(classesOf(workflow))
+    } else if (fit) models.set(definition.filename, { definition, workflow: fit.workflow })
   }
   return { models, lacks }
 }

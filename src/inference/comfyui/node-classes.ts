@@ -53,8 +53,19 @@ export function nodeClasses(http: ServerHttp) {
   return {
     /** Something has failed: what was known may be wrong. */
     forget: () => known.clear(),
+    /** The next look asks for them again: somebody may be about to bring what is missing. */
+    askAgain(names: Iterable<string>): void {
+      for (const name of names) {
+        const found = known.get(name)
+        if (found) known.set(name, { ...found, askedAt: Number.NEGATIVE_INFINITY })
+      }
+    },
     /** Of those names: null for a class that the server does not have, undefined where it has not answered in time. */
-    async look(wanted: Iterable<string>, signal: AbortSignal): Promise<(name: string) => NodeClass | null | undefined> {
+    async look(
+      wanted: Iterable<string>,
+      signal: AbortSignal,
+      withinMs = WITHIN_MS,
+    ): Promise<(name: string) => NodeClass | null | undefined> {
       const isOld = (name: string) =>
         performance.now() - (known.get(name)?.askedAt ?? Number.NEGATIVE_INFINITY) > FRESH_MS
       const open = [...new Set(wanted)].filter(isOld)
@@ -68,7 +79,7 @@ export function nodeClasses(http: ServerHttp) {
         }
         return Promise.all(Array.from({ length: AT_ONCE }, next))
       }
-      if (open.length > 0) await withTimeLimit(signal, WITHIN_MS, askAll).catch(() => undefined)
+      if (open.length > 0) await withTimeLimit(signal, withinMs, askAll).catch(() => undefined)
       signal.throwIfAborted()
       return (name) => {
         const found = known.get(name)

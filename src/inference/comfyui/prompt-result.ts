@@ -47,7 +47,7 @@ function drawnWith({ model, sampler }: ComfyuiAsked) {
   if (!('workflow' in model)) return chosen
   const { definition, workflow } = model
   const own = workflow.binding.sampler.length > 0 ? chosen : workflow.drawnWith
-  return { ...own, definition: definition.filename, definitionHash: definition.hash }
+  return { ...own, definition: { name: definition.filename, hash: definition.hash } }
 }
 
 /**

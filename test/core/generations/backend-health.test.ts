@@ -55,6 +55,21 @@ function given() {
 }
 
 describe('a backend that answers', () => {
+  it('is said to lack something for a model once, and again when it lacks something else', async () => {
+    const { outside, health, log } = given()
+    const lacking = async (...lacks: [string, readonly string[]][]) => {
+      outside.answer = async () => ({ ...CAPABILITIES, lacks: new Map(lacks) })
+      await health.check()
+      return log.splice(0).filter((said) => said.includes('cannot draw'))
+    }
+    const noFile = 'backend cannot draw with a model. It has no "ink".'
+    expect(await lacking(['flux@1', ['It has no "ink".']])).toEqual([noFile])
+    expect(await lacking(['flux@1', ['It has no "ink".']])).toEqual([])
+    expect(await lacking(['flux@1', ['It has no "ink".', 'It has no "oil".']])).toEqual([`${noFile} It has no "oil".`])
+    expect(await lacking()).toEqual([])
+    expect(await lacking(['flux@1', ['It has no "ink".']])).toEqual([noFile])
+  })
+
   it('is up, announced with what it serves, and checked every five seconds', async () => {
     const { health, announced, log, ups, pauses } = given()
     await health.check()

@@ -102,3 +102,24 @@ describe('the price of an image', () => {
     expect(imagePrice(model, SIZE)).toBe(credits)
   })
 })
+
+describe('sizes of a model with multiples of its own', () => {
+  const parameters: ModelParameters = { sizeMultiple: 16, defaults: { width: 1000, height: 1024 } }
+
+  it('are moved to the multiple where the request leaves them out, and refused where it sends another', () => {
+    expect(drawnWith(parameters).request).toMatchObject({ width: 992, height: 1024 })
+    expect(drawnWith(parameters, { width: 1008 }).request.width).toBe(1008)
+    expect(() => drawnWith(parameters, { height: 1000 })).toThrow('height must be a multiple of 16 for Krea 2 turbo.')
+  })
+})
+
+describe('sizes of a model that enlarges its images', () => {
+  it('are those whose image is not too large', () => {
+    const parameters = { scale: 4, defaults: { width: 1024, height: 1024 } }
+    expect(drawnWith(parameters).request).toMatchObject({ width: 1024, height: 1024 })
+    expect(() => drawnWith(parameters, { width: 1032 })).toThrow(
+      'width × height must be at most 1048576 pixels for Krea 2 turbo.',
+    )
+    expect(drawnWith({ scale: 2 }, { width: 2048, height: 1536 }).request.width).toBe(2048)
+  })
+})

@@ -66,7 +66,7 @@ describe.each(VERSIONS)('a workflow on a server (%s)', (version) => {
     expect(image?.size).toEqual({ width: 128, height: 64 })
     expect(image?.madeWith).toMatchObject({
       ...{ backend: 'comfyui', sampler: 'euler_ancestral', scheduler: 'normal' },
-      ...{ definition: FLUX, definitionHash: definition.hash },
+      definition: { name: FLUX, hash: definition.hash },
     })
   })
 

@@ -1,6 +1,6 @@
 import { NEVER_ABORTED, timeLimit } from '../../../lib/abort-signals.js'
 import type { Log } from '../../log.js'
-import { CAPABILITIES_WITHIN_MS, type InferenceBackend, isBackendRefusal } from './backend.js'
+import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend, isBackendRefusal } from './backend.js'
 import type { FaultAttribution } from './fault-attribution.js'
 import type { BackendRegistry, ServedCapabilities } from './ports.js'
 import { StoreFault } from './publish.js'
@@ -45,6 +45,8 @@ export function backendHealth(
   let lastError: string | undefined
   /** How often it went down since a generation has finished. */
   let outages = 0
+  /** What it lacks, by definition, as the log has said. */
+  const lacking = new Map<string, string>()
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
   let checking: Promise<void> | undefined
@@ -70,6 +72,17 @@ export function backendHealth(
     checkIn(Math.min(times.probeMs * 2 ** outages++, times.probeCapMs))
   }
 
+  /** Once for each definition, and again when it lacks something else. */
+  const tellLacks = (lacks: Capabilities['lacks'] = new Map()): void => {
+    for (const [model, sentences] of lacks) {
+      const said = sentences.join(' ')
+      if (lacking.get(model) !== said)
+        log.warn({ backend: backend.name, model }, `backend cannot draw with a model. ${said}`)
+      lacking.set(model, said)
+    }
+    for (const model of lacking.keys()) if (!lacks.has(model)) lacking.delete(model)
+  }
+
   const check = async (): Promise<void> => {
     const wasUp = isUp
     const limit = timeLimit(NEVER_ABORTED, CAPABILITIES_WITHIN_MS)
@@ -78,7 +91,9 @@ export function backendHealth(
       const capabilities = await backend.capabilities(limit.signal)
       limit.clear()
       await store.check()
-      serves = attribution.withoutMissing(capabilities)
+      const { lacks, ...listed } = capabilities
+      serves = attribution.withoutMissing(listed)
+      tellLacks(lacks)
       isUp = true
       const models = capabilities.models?.length ?? 'any'
       if (!wasUp) log.info({ backend: backend.name, models }, 'backend is up')

@@ -32,9 +32,8 @@ export interface MadeWith {
   readonly sampler: string
   /** The noise schedule; null where it is part of the sampler, or not the client's to choose. */
   readonly scheduler: string | null
-  /** The model's definition, `flux-dev@3`, and its hash. */
-  readonly definition?: string | undefined
-  readonly definitionHash?: string | undefined
+  /** The definition of the model, where it has one: `name` is its file name, `flux-dev@3`. */
+  readonly definition?: { readonly name: string; readonly hash: string } | undefined
 }
 
 export interface Capabilities {

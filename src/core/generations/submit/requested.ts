@@ -8,7 +8,7 @@ import type {
 } from '../../catalog/model-parameters.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import { invalidParameter } from '../../errors.js'
-import type { GenerationRequest } from '../generation.js'
+import { type GenerationRequest, SIZE_STEP } from '../generation.js'
 
 /** What a client asks for. A model version may have defaults and limits of its own, so it is complete only with one. */
 export interface AskedRequest {
@@ -19,8 +19,14 @@ export interface AskedRequest {
   readonly interfaceLimits?: ModelParameters['limits']
 }
 
-/** The most pixels of an image. */
+/** The most pixels that are asked for. */
 export const MAX_PIXELS = 2048 * 1536
+/** The most that an image has which a model has enlarged. */
+export const MAX_IMAGE_PIXELS = 2 ** 24
+
+/** The most pixels that are asked for of this model. */
+export const maxPixelsOf = ({ scale = 1 }: ModelParameters): number =>
+  Math.min(MAX_PIXELS, Math.floor(MAX_IMAGE_PIXELS / scale ** 2))
 
 /**
  * The parameters that this model draws with, and the names of those that the client sent in vain.
@@ -32,24 +38,36 @@ export function requestFor(
   { request, omitted, interfaceLimits = {} }: AskedRequest,
 ): { readonly request: GenerationRequest; readonly ignored: readonly IgnorableParameter[] } {
   if (!parameters) return { request, ignored: [] }
-  const { defaults = {}, limits = {}, ignored = [] } = parameters
+  const { defaults = {}, limits = {}, ignored = [], sizeMultiple = SIZE_STEP } = parameters
   const usual = (key: keyof OptionalParameters) => defaults[key] ?? request[key]
-  const filled = omitted.map((key) => [key, within(limits, key, within(interfaceLimits, key, usual(key)))])
+  const multiple = (key: string, value: unknown) =>
+    isSide(key) && typeof value === 'number' ? Math.floor(value / sizeMultiple) * sizeMultiple : value
+  const filled = omitted.map((key) => [
+    key,
+    multiple(key, within(limits, key, within(interfaceLimits, key, usual(key)))),
+  ])
   // Nothing is avoided where a negative prompt has no effect, whatever was sent.
   const fixed = ignored.map((key) => [key, key === 'negativePrompt' ? (defaults[key] ?? '') : usual(key)])
   const complete: GenerationRequest = { ...request, ...Object.fromEntries([...filled, ...fixed]) }
+  const wrong = ['width', 'height'].find((key) => multiple(key, complete[key as 'width']) !== complete[key as 'width'])
+  if (wrong) throw invalidParameter(wrong, `${wrong} must be a multiple of ${sizeMultiple} for ${modelName} ${name}.`)
   for (const [key, value] of Object.entries(complete)) {
     if (within(limits, key, value) === value || fixed.some(([it]) => it === key)) continue
     const { min, max } = limits[key as LimitedParameter] as Range
     const field = snakeCase(key)
     throw invalidParameter(field, `${field} must be from ${min} to ${max} for ${modelName} ${name}.`)
   }
-  if (complete.width * complete.height > MAX_PIXELS)
-    throw invalidParameter('width', `width × height must be at most ${MAX_PIXELS} pixels: send both.`)
+  const maxPixels = maxPixelsOf(parameters)
+  if (complete.width * complete.height > maxPixels) {
+    const all = maxPixels < MAX_PIXELS ? ` for ${modelName} ${name}` : ': send both'
+    throw invalidParameter('width', `width × height must be at most ${maxPixels} pixels${all}.`)
+  }
   // An empty text asks for nothing.
   const sent = ignored.filter((key) => !omitted.includes(key) && request[key] !== '')
   return { request: complete, ignored: sent }
 }
+
+const isSide = (key: string) => key === 'width' || key === 'height'
 
 /** The nearest value that the limits allow. */
 function within(limits: NonNullable<ModelParameters['limits']>, key: string, value: unknown): unknown {

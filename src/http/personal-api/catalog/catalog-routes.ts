@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS } from '../../../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, type ModelStore, type ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../../core/generations/generation.js'
-import { MAX_PIXELS } from '../../../core/generations/submit/requested.js'
+import { MAX_PIXELS, maxPixelsOf } from '../../../core/generations/submit/requested.js'
 import { singleFlight } from '../../../lib/batch.js'
 import { renamed, snakeCase } from '../../../lib/names.js'
 import * as createImage from '../../create-image-api/generate-schemas.js'
@@ -104,6 +104,9 @@ const capableModel = z.object({
   ignored: z
     .array(z.enum(IGNORABLE))
     .describe('Have no effect on it: a request that sends one is told so by `X-Ignored-Fields`'),
+  size_multiple: z.int().describe('Widths and heights are multiples of it'),
+  pixels: z.int().describe('Width × height at most'),
+  scale: z.number().describe('Its images are this many times as wide and as high as was asked for'),
 })
 
 type Capable = z.output<typeof capableModel>
@@ -124,6 +127,9 @@ function capableModelView(model: ModelVersion): Capable {
     defaults: renamed(parameters?.defaults ?? {}, snakeCase) as Capable['defaults'],
     limits: renamed(parameters?.limits ?? {}, snakeCase) as Capable['limits'],
     ignored: (parameters?.ignored ?? []).map(snakeCase) as Capable['ignored'],
+    size_multiple: parameters?.sizeMultiple ?? SIZE_STEP,
+    pixels: maxPixelsOf(parameters ?? {}),
+    scale: parameters?.scale ?? 1,
   }
 }
 

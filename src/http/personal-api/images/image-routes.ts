@@ -65,6 +65,10 @@ export const imageDetail = image
         version: z.string().nullable(),
         sampler: z.string(),
         scheduler: z.string().nullable(),
+        definition: z
+          .object({ name: z.string().describe('With its revision'), hash: z.string().describe('SHA-256, in hex') })
+          .optional()
+          .describe("The model's workflow or options, where it is more than a checkpoint"),
       })
       .nullable()
       .describe('How the server that drew it was asked, in its own words; null where that was not kept'),

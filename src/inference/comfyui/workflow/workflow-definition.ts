@@ -1,9 +1,13 @@
 /** A workflow as a model version's definition: made at import, read by workers. */
 import type { ModelDefinition } from '../../../core/catalog/model-definition.js'
+import type { IgnorableParameter, ModelParameters } from '../../../core/catalog/model-parameters.js'
+import { SIZE_STEP } from '../../../core/generations/generation.js'
 import type { MadeWith } from '../../../core/generations/run/backend.js'
-import type { BoundWorkflow } from './bind-workflow.js'
+import { camelCase } from '../../../lib/names.js'
+import { type BindOptions, type BoundWorkflow, bindWorkflow } from './bind-workflow.js'
 import type { Workflow } from './fill-workflow.js'
-import { inputOf, only } from './workflow-graph.js'
+import { readWorkflow } from './read-workflow.js'
+import { inputOf, nodeAt, only, WorkflowProblem } from './workflow-graph.js'
 
 /** A model's workflow, as it is stored. */
 export interface WorkflowDocument extends Workflow {
@@ -14,7 +18,63 @@ export interface WorkflowDocument extends Workflow {
   readonly drawnWith: Pick<MadeWith, 'sampler' | 'scheduler'>
 }
 
-/** @param scale where the workflow does not say it by itself */
+/** What a model version gets from its workflow. */
+export interface WorkflowModel {
+  /** For `ModelDefinition.document`. */
+  readonly document: string
+  /** Without what the workflow does not say, or Easel cannot. */
+  readonly parameters: ModelParameters
+  /** How it was read. */
+  readonly bound: BoundWorkflow
+}
+
+/**
+ * A workflow in ComfyUI's API format as a model.
+ * @param scale the image's size divided by the one that is asked for, where the workflow does not say it
+ * @throws WorkflowProblem
+ */
+export function modelOfWorkflow(
+  source: string,
+  { scale, ...options }: BindOptions & { readonly scale?: number | undefined } = {},
+): WorkflowModel {
+  const bound = bindWorkflow(readWorkflow(source), options)
+  const its = scale ?? bound.binding.scale
+  if (its === undefined)
+    throw new WorkflowProblem(
+      'The workflow does not say how large its image is: add "scale", the image\'s width divided by the one that is asked for, such as 2.',
+    )
+  const { prompt: _, ...defaults } = bound.defaults
+  const ignored = bound.fixed.map(({ parameter }) => camelCase(parameter) as IgnorableParameter)
+  const sizeMultiple = sizeMultipleOf(bound)
+  return {
+    document: JSON.stringify(workflowDocument(bound, its)),
+    parameters: {
+      defaults: {
+        ...Object.fromEntries(ignored.flatMap((name) => (name in UNCHOSEN ? [[name, UNCHOSEN[name]]] : []))),
+        ...defaults,
+      },
+      ...(ignored.length > 0 && { ignored }),
+      ...(sizeMultiple > SIZE_STEP && { sizeMultiple }),
+      ...(its !== 1 && { scale: its }),
+    },
+    bound,
+  }
+}
+
+/** What is shown for a parameter that the workflow does not say: no guidance, and a sampler that all servers have. */
+const UNCHOSEN: Partial<Record<IgnorableParameter, unknown>> = { cfgScale: 1, sampler: 'euler' }
+
+/** Latents whose cells are larger than 8 pixels: the server would round other sizes. */
+const CELLS: Readonly<Record<string, number>> = {
+  EmptyFlux2LatentImage: 16,
+  EmptyHunyuanImageLatent: 32,
+  StableCascade_EmptyLatentImage: 16,
+}
+
+const sizeMultipleOf = ({ graph, binding }: BoundWorkflow): number =>
+  Math.max(SIZE_STEP, ...binding.keep.map((id) => CELLS[nodeAt(graph, id)?.class_type ?? ''] ?? SIZE_STEP))
+
+/** @param scale of the image */
 export function workflowDocument({ graph, binding, defaults }: BoundWorkflow, scale: number): WorkflowDocument {
   const { scale: _, ...slots } = binding
   const { width, height, steps } = defaults
