@@ -7,7 +7,7 @@ import { type OperatorUser, operatorSubscriptionStore, operatorUserStore } from 
 import { sessionStore } from '../db/accounts/sessions.js'
 import type { Database } from '../db/client.js'
 import { operatorGenerationStore } from '../db/generations/history.js'
-import { operatorImageStore } from '../db/images/image-records.js'
+import { operatorImageStore } from '../db/images/removals.js'
 import { administration, forgetPerson } from '../db/operator/administration.js'
 import { operatorWebhookStore } from '../db/webhooks/endpoints.js'
 import { createImageStore } from '../images/open-image-store.js'

@@ -10,7 +10,7 @@ import { credentialStore, sessionStore, unsentMailStore } from '../db/accounts/s
 import { auditResults } from '../db/audit/periodic-audit.js'
 import type { Database } from '../db/client.js'
 import { cancelStore } from '../db/generations/end.js'
-import { imageRemovals } from '../db/images/image-records.js'
+import { imageRemovals } from '../db/images/removals.js'
 import { administration } from '../db/operator/administration.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
 import { operatorActionStore, recorded } from '../db/operator/operator-actions.js'

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { imageRemovals } from '../../../src/db/images/image-records.js'
+import { imageRemovals } from '../../../src/db/images/removals.js'
 import { imageStore } from '../../../src/images/open-image-store.js'
 import { call } from '../../support/client.js'
 import { givenUser } from '../../support/givens.js'

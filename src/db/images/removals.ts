@@ -1,0 +1,79 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { ImageRemovals, RemovedImage } from '../../core/images/takedown.js'
+import type { Database } from '../client.js'
+import { generations as g } from '../schema/generations.js'
+import { images as i } from '../schema/images.js'
+import { param, setList, statement } from '../statement.js'
+
+const REMOVE = statement<RemovedImage>('remove_image')`
+  UPDATE ${i} SET ${setList(i, {
+    removedReason: sql`CASE WHEN ${i.removedAt} IS NULL THEN ${param('reason')}::text ELSE ${i.removedReason} END`,
+    removedAt: sql`coalesce(${i.removedAt}, now())`,
+  })}
+    FROM ${g}
+   WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId}
+     AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
+  RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
+
+export const imageRemovals = ({ pool }: Database): ImageRemovals => ({
+  remove: (slug, reason, accountId) => REMOVE.first(pool, { slug, reason, accountId }),
+})
+
+/** Small enough for one statement's time limit, however much a user has. */
+const ENDED_PER_PAGE = 1000
+
+// A page counts what is done already too: otherwise it might search millions of rows.
+const ENDED = sql`ended AS MATERIALIZED (
+  SELECT ${g.id}, ${g.seq}, ${g.slugs} FROM ${g}
+   WHERE ${g.userId} = ${param('userId')} AND ${g.seq} > ${param('after')} AND ${g.status} IN ('succeeded', 'failed')
+   ORDER BY ${g.seq} LIMIT ${ENDED_PER_PAGE})`
+
+const endedStatement = (name: string, change: SQL) =>
+  statement<{ done: number; last: number | null }>(name)`
+    WITH ${ENDED}, changed AS (${change})
+    SELECT (SELECT count(*) FROM changed) AS done, (SELECT max(seq) FROM ended) AS last`
+
+const WIPE_PROMPTS = endedStatement(
+  'wipe_prompts',
+  sql`UPDATE ${g} SET ${setList(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
+     WHERE ${g.id} = ended.id AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
+)
+
+const REMOVE_ALL = endedStatement(
+  'remove_images_of_user',
+  sql`UPDATE ${i} SET ${setList(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
+     WHERE ${i.generationId} = ended.id AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
+)
+
+const SLUGS = statement<{ seq: number; slugs: string[] }>('slugs_of_user')`
+  WITH ${ENDED} SELECT seq, slugs FROM ended ORDER BY seq`
+
+export const operatorImageStore = ({ pool }: Database) => {
+  /** Changes all pages, in the queue's order; resolves to how many rows were changed. */
+  const inPages = async (page: typeof REMOVE_ALL, values: object): Promise<number> => {
+    for (let after = 0, total = 0; ; ) {
+      const { done = 0, last = null } = (await page.first(pool, { ...values, after })) ?? {}
+      total += done
+      if (last === null) return total
+      after = last
+    }
+  }
+
+  return {
+    removeAllOf: (userId: string, reason: string): Promise<number> => inPages(REMOVE_ALL, { userId, reason }),
+
+    /** Of ended generations; resolves to how many these were. */
+    wipePromptsOf: (userId: string): Promise<number> => inPages(WIPE_PROMPTS, { userId }),
+
+    /** All slugs under which the user may have files, in pages; failed generations may have left some too. */
+    async *slugsOf(userId: string): AsyncGenerator<string[]> {
+      for (let after = 0; ; ) {
+        const rows = await SLUGS.rows(pool, { userId, after })
+        const last = rows.at(-1)
+        if (!last) return
+        after = last.seq
+        yield rows.flatMap(({ slugs }) => slugs)
+      }
+    },
+  }
+}

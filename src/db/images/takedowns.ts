@@ -1,0 +1,27 @@
+import { eq, sql } from 'drizzle-orm'
+import type { Takedowns } from '../../core/images/takedown.js'
+import type { Database } from '../client.js'
+import { takedowns } from '../schema/images.js'
+import { setList, statement } from '../statement.js'
+
+/** Claimed at a time. */
+const TAKEDOWNS = 10
+
+// The first wait is longer than a try may take, the last one is about an hour.
+const CLAIM_TAKEDOWNS = statement<{ slug: string }>('claim_takedowns')`
+  UPDATE ${takedowns} SET ${setList(takedowns, {
+    attempts: sql`${takedowns.attempts} + 1`,
+    dueAt: sql`now() + interval '15 seconds' * 2 ^ least(${takedowns.attempts}, 8)`,
+  })}
+   WHERE ${takedowns.slug} = ANY (ARRAY(
+           SELECT ${takedowns.slug} FROM ${takedowns} WHERE ${takedowns.dueAt} <= now()
+            ORDER BY ${takedowns.dueAt} LIMIT ${TAKEDOWNS} FOR UPDATE SKIP LOCKED))
+  RETURNING ${takedowns.slug}`
+
+export const takedownStore = ({ orm, pool }: Database): Takedowns => ({
+  claimDue: async () => (await CLAIM_TAKEDOWNS.rows(pool)).map(({ slug }) => slug),
+
+  async finish(slug) {
+    await orm.delete(takedowns).where(eq(takedowns.slug, slug))
+  },
+})
