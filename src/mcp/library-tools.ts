@@ -46,7 +46,7 @@ const DEFAULT_IMAGES = 20
 
 /** What an agent looks up: all free. @param pageUrl the website's page of an image */
 export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) => string): Tool[] {
-  const { models, history, images } = ports
+  const { models, gallery, images } = ports
   return [
     defineTool({
       name: 'list_models',
@@ -92,7 +92,7 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       output: z.object({ images: z.array(image), next_cursor: field.nextCursor }),
       annotations: READS,
       async run({ limit, cursor: after, model_version_id: id }, { caller }) {
-        const page = await history.images(caller.account.id, { modelVersionId: id ?? undefined }, { limit, after })
+        const page = await gallery.images(caller.account.id, { modelVersionId: id ?? undefined }, { limit, after })
         const views = page.items.map((it) =>
           viewOf(image, { ...it, id: it.slug, url: images.url(it.slug), pageUrl: pageUrl(it.slug) }),
         )

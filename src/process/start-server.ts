@@ -13,6 +13,7 @@ import { modelStore } from '../db/catalog/models.js'
 import { backendAbilities } from '../db/generations/backends.js'
 import { cancelStore } from '../db/generations/end.js'
 import { durationEstimates, queuePositions } from '../db/generations/estimates.js'
+import { galleryStore } from '../db/generations/gallery.js'
 import { historyStore } from '../db/generations/history.js'
 import { generationWatch, pollStore } from '../db/generations/poll.js'
 import { submissionStore } from '../db/generations/submit/charged.js'
@@ -117,6 +118,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     images,
     files: { read: readingFrom(images), withInfotext },
     history: historyStore(db),
+    gallery: galleryStore(db),
     ledger: ledgerStore(db),
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,

@@ -5,6 +5,7 @@ import type { ClaimedGeneration } from '../../src/core/generations/run/ports.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { queuePositions } from '../../src/db/generations/estimates.js'
+import { galleryStore } from '../../src/db/generations/gallery.js'
 import { historyStore } from '../../src/db/generations/history.js'
 import { pollStore } from '../../src/db/generations/poll.js'
 import { reconcileStore } from '../../src/db/generations/reconcile.js'
@@ -177,6 +178,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   const runs = runStore(db, { refundFailed: true })
   const rows = reconcileStore(db, { refundFailed: true })
   const history = historyStore(db)
+  const gallery = galleryStore(db)
   const by = { worker: 'w', backend: 'b' }
   const serves = { models: ['f1', 'f2'], samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
   const page = { limit: 20, after: undefined }
@@ -205,13 +207,13 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history', () => history.generations(past.id, {}, page))
   await ask('history of a status', () => history.generations(past.id, { status: 'succeeded' }, page))
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
-  await ask('images', () => history.images(past.id, {}, page))
+  await ask('images', () => gallery.images(past.id, {}, page))
   await ask('overview', () => oversight(db).overview())
   await ask('state of the service', () => serviceState(db))
   const sought = { prompt: 'a%', madeOn: 'api' } as const
-  await ask('search of images', () => history.images(past.id, sought, { limit: 20, after: [1, 2, 3] }))
-  await ask('search of a model’s images', () => history.images(past.id, { ...sought, modelVersionId: MODEL.id }, page))
-  await ask('neighbours of an image', () => history.neighbours(past.id, 's'))
+  await ask('search of images', () => gallery.images(past.id, sought, { limit: 20, after: [1, 2, 3] }))
+  await ask('search of a model’s images', () => gallery.images(past.id, { ...sought, modelVersionId: MODEL.id }, page))
+  await ask('neighbours of an image', () => gallery.neighbours(past.id, 's'))
   for (const rule of ['requeueLost', 'failLost', 'failExpired', 'notEnqueued'] as const)
     await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())

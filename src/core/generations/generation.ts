@@ -66,6 +66,9 @@ export interface Generation extends Omit<GenerationRequest, 'seed'> {
   readonly traceparent?: string | null | undefined
 }
 
+/** As a store has it: what may be left out is null there. */
+export type Stored<What> = { readonly [Name in keyof What]-?: Exclude<What[Name], undefined> }
+
 /** What its submitter gets back. */
 export interface SubmittedGeneration
   extends Pick<

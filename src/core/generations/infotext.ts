@@ -1,5 +1,5 @@
+import type { OwnImage } from './gallery.js'
 import { INFOTEXT_SAMPLERS } from './generation.js'
-import type { OwnImage } from './history.js'
 
 const MODEL_EXTENSION = /\.(safetensors|ckpt|gguf|sft|pth?|bin)$/i
 

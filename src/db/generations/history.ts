@@ -1,13 +1,7 @@
-import { and, desc, eq, inArray, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/pg-core'
 import { type GenerationStatus, PARAMETER_NAMES } from '../../core/generations/generation.js'
-import type {
-  GenerationFilter,
-  HistoryStore,
-  Neighbours,
-  OwnImage,
-  PastGeneration,
-} from '../../core/generations/history.js'
+import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/generations/history.js'
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
@@ -18,17 +12,17 @@ import { webhookDeliveries as d, webhookEndpoints as e } from '../schema/webhook
 import { columns, param, queryOnce, selectAs, statement } from '../statement.js'
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
-const ORDER = sql`${g.createdAt} DESC, ${g.seq} DESC`
-const PLACE = { at: sql`(extract(epoch FROM ${g.createdAt}) * 1000000)::bigint`, seq: g.seq }
-const placeOf = ([at, seq]: readonly number[]) =>
+export const ORDER = sql`${g.createdAt} DESC, ${g.seq} DESC`
+export const PLACE = { at: sql`(extract(epoch FROM ${g.createdAt}) * 1000000)::bigint`, seq: g.seq }
+export const placeOf = ([at, seq]: readonly number[]) =>
   sql`(timestamptz 'epoch' + ${at}::float8 * interval '1 microsecond', ${seq}::bigint)`
 
-interface HistoryPosition {
+export interface HistoryPosition {
   readonly at: number
   readonly seq: number
 }
 
-const MADE_FROM = columns(g, 'modelVersionId', 'modelName', 'filename', ...PARAMETER_NAMES)
+export const MADE_FROM = columns(g, 'modelVersionId', 'modelName', 'filename', ...PARAMETER_NAMES)
 
 const GENERATION = selectAs({
   ...PLACE,
@@ -43,58 +37,13 @@ const GENERATION = selectAs({
       FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END, '[]')`,
 })
 
-/** Website or API, by the account's own key of the website, which Postgres looks up once. */
-const madeOnOf = (accountId: SQLWrapper) => sql`
-  CASE ${g.apiKeyId} WHEN (SELECT ${k.id} FROM ${k} WHERE ${k.userId} = ${accountId} AND ${k.kind} = 'website')
-    THEN 'website' ELSE 'api' END`
-
-const imageOf = (accountId: SQLWrapper) => ({
-  ...MADE_FROM,
-  ...columns(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
-  ...columns(i, 'hasThumbnail'),
-  madeOn: madeOnOf(accountId),
-})
-
 const FIND_GENERATION = statement<PastGeneration & HistoryPosition>('find_own_generation')`
   SELECT ${GENERATION} FROM ${g} WHERE ${g.id} = ${param('id')} AND ${g.userId} = ${param('accountId')}`
 
 const toGeneration = ({ at: _at, seq: _seq, ...generation }: PastGeneration & HistoryPosition): PastGeneration =>
   generation
 
-const FIND_IMAGE = statement<OwnImage>('find_own_image')`
-  SELECT ${selectAs(imageOf(sql`${param('accountId')}::uuid`))} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
-   WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
-
-const THERE = sql`(${g.createdAt}, ${g.seq})`
-const HERE = sql`(here.created_at, here.seq)`
-
-/** Planned anew each time, for an account of this size: most have few images, some have very many. */
-function neighboursOf(accountId: string, slug: string): SQL {
-  const own = sql`${g.userId} = ${accountId}::uuid`
-  /** The first of the account's images on one side of `here`. */
-  const first = (side: SQL, order: SQL) => sql`(
-    SELECT ${i.slug} FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
-     WHERE ${own} AND ${g.status} = 'succeeded' AND ${side} ORDER BY ${order} LIMIT 1)`
-  const newer = sql`${THERE} >= ${HERE} AND (${THERE} > ${HERE} OR ${i.idx} < here.idx)`
-  const older = sql`${THERE} <= ${HERE} AND (${THERE} < ${HERE} OR ${i.idx} > here.idx)`
-  return sql`
-    SELECT ${selectAs({
-      newer: first(newer, sql`${g.createdAt}, ${g.seq}, ${i.idx} DESC`),
-      older: first(older, sql`${ORDER}, ${i.idx}`),
-    })}
-      FROM (SELECT ${g.createdAt}, ${g.seq}, ${i.idx} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
-             WHERE ${i.slug} = ${slug} AND ${own} AND ${i.removedAt} IS NULL) AS here`
-}
-
-/** A search looks at so many generations at a time, some milliseconds of work; its next page goes on from there. */
-const SEARCHED = 3000
-/** Of an image in its generation. */
-const MAX_INDEX = 3
-
-/** Text that LIKE takes as it is. */
-const literally = (text: string) => text.replace(/[\\%_]/g, '\\$&')
-
-const matching = (accountId: string, { status, modelVersionId, since, until }: GenerationFilter) =>
+export const matching = (accountId: string, { status, modelVersionId, since, until }: GenerationFilter) =>
   and(
     eq(g.userId, accountId),
     status && eq(g.status, status),
@@ -117,45 +66,6 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
       sql`SELECT ${GENERATION} FROM ${g} WHERE ${where} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
     )
     return pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])
-  },
-
-  async images(accountId, { modelVersionId, prompt, madeOn }, { limit, after }) {
-    const own = and(
-      matching(accountId, { status: 'succeeded', modelVersionId }),
-      after && sql`(${g.createdAt}, ${g.seq}) <= ${placeOf(after)}`,
-    )
-    const account = sql`${accountId}::uuid`
-    const sought = and(
-      prompt === undefined ? undefined : sql`lower(${g.prompt}) LIKE lower(${`%${literally(prompt)}%`})`,
-      madeOn && sql`${madeOnOf(account)} = ${madeOn}`,
-    )
-    const where = and(
-      sought ?? own,
-      after && sql`((${g.createdAt}, ${g.seq}) < ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`,
-    )
-    // Under the table's own name: what is selected and sought reads its columns either way.
-    const searched = sql`(SELECT * FROM ${g} WHERE ${own} ORDER BY ${ORDER} LIMIT ${SEARCHED}) AS ${g}`
-    const rows = await queryOnce<OwnImage & HistoryPosition & { readonly idx: number }>(
-      pool,
-      sql`
-        SELECT ${selectAs({ ...PLACE, ...imageOf(account), idx: i.idx })} FROM ${sought ? searched : g}
-          JOIN ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
-         WHERE ${where} ORDER BY ${ORDER}, ${i.idx} LIMIT ${limit + 1}`,
-    )
-    const toImage = ({ at: _at, seq: _seq, idx: _idx, ...image }: (typeof rows)[number]) => image
-    const page = pageOf(rows, limit, toImage, ({ at, seq, idx }) => [at, seq, idx])
-    if (page.next || !sought) return page
-    // Under the table's own name, too: the place is computed of that row only.
-    const last = sql`
-      SELECT ${g.createdAt}, ${g.seq} FROM ${g} WHERE ${own} ORDER BY ${ORDER} OFFSET ${SEARCHED - 1} LIMIT 1`
-    const [end] = await queryOnce<HistoryPosition>(pool, sql`SELECT ${selectAs(PLACE)} FROM (${last}) AS ${g}`)
-    return { items: page.items, next: end && [end.at, end.seq, MAX_INDEX] }
-  },
-
-  image: (accountId, slug) => FIND_IMAGE.first(pool, { slug, accountId }),
-
-  async neighbours(accountId, slug) {
-    return (await queryOnce<Neighbours>(pool, neighboursOf(accountId, slug)))[0]
   },
 })
 

@@ -5,6 +5,7 @@ import type { CancelPorts } from '../../core/generations/cancel.js'
 import type { DurationEstimates } from '../../core/generations/follow/eta.js'
 import type { Following, GenerationWatch } from '../../core/generations/follow/follow.js'
 import type { PollPorts } from '../../core/generations/follow/poll.js'
+import type { GalleryStore } from '../../core/generations/gallery.js'
 import type { HistoryStore } from '../../core/generations/history.js'
 import type { ServableNow } from '../../core/generations/servable.js'
 import type { CheckPorts } from '../../core/generations/submit/check-prompt.js'
@@ -25,6 +26,7 @@ interface SharedPorts extends SubmitPorts, PollPorts, CancelPorts {
 export interface PersonalApiPorts extends SharedPorts, CheckPorts {
   readonly following: Following
   readonly history: HistoryStore
+  readonly gallery: GalleryStore
   readonly ledger: LedgerStore
   readonly removals: ImageRemovals
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { OwnImage } from '../../../src/core/generations/gallery.js'
 import { INFOTEXT_SAMPLERS, SAMPLERS } from '../../../src/core/generations/generation.js'
-import type { OwnImage } from '../../../src/core/generations/history.js'
 import { infotextOf } from '../../../src/core/generations/infotext.js'
 import { fieldsOf } from '../../../src/inference/drawn-image.js'
 

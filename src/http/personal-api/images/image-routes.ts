@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { imageNotFound } from '../../../core/errors.js'
-import type { OwnImage } from '../../../core/generations/history.js'
+import type { OwnImage } from '../../../core/generations/gallery.js'
 import { infotextOf } from '../../../core/generations/infotext.js'
 import { SLUG } from '../../../core/images/ports.js'
 import { removeOwnImage } from '../../../core/images/takedown.js'
@@ -121,17 +121,17 @@ const removeImageSchema = {
 }
 
 /** The images of an account: listed, looked up, and fetched with their parameters. */
-export function imageRoutes(app: App, { history, images, files }: PersonalApiPorts): void {
+export function imageRoutes(app: App, { gallery, images, files }: PersonalApiPorts): void {
   const withUrls = (it: OwnImage) => ({ ...it, id: it.slug, url: images.url(it.slug), pageUrl: app.pageUrl(it.slug) })
   const requireOwn = async (accountId: string, id: string): Promise<OwnImage> => {
-    const found = SLUG.test(id) ? await history.image(accountId, id) : undefined
+    const found = SLUG.test(id) ? await gallery.image(accountId, id) : undefined
     if (!found) throw imageNotFound()
     return found
   }
 
   app.get('/images', { schema: listImagesSchema }, async ({ caller, query }, reply) => {
     const { limit, cursor: after, model_version_id: modelVersionId } = query
-    const { items, next } = await history.images(caller.account.id, { modelVersionId }, { limit, after })
+    const { items, next } = await gallery.images(caller.account.id, { modelVersionId }, { limit, after })
     reply.header('cache-control', 'no-store')
     return { images: items.map((it) => viewOf(image, withUrls(it))), next_cursor: field.cursorOf(next) }
   })

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import type { MadeOn, OwnImage } from '../../../core/generations/history.js'
+import type { MadeOn, OwnImage } from '../../../core/generations/gallery.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { cursorOf, page } from '../../../http/shared/fields.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
@@ -220,7 +220,7 @@ export function galleryRoutes(app: App, { ports }: WebsiteOptions): void {
     const { q, made, cursor: after } = request.query
     const models = await ports.models.listEnabled()
     const model = models.find(({ id }) => id === request.query.model)?.id
-    const { items, next } = await ports.history.images(
+    const { items, next } = await ports.gallery.images(
       signedIn.caller.account.id,
       { prompt: q || undefined, modelVersionId: model, madeOn: made },
       { limit: PAGE_SIZE, after },

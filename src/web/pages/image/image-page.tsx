@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import type { Neighbours, OwnImage } from '../../../core/generations/history.js'
+import type { Neighbours, OwnImage } from '../../../core/generations/gallery.js'
 import type { PublishedImage } from '../../../core/images/ports.js'
 import { SLUG } from '../../../core/images/ports.js'
 import { removeOwnImage } from '../../../core/images/takedown.js'
@@ -129,7 +129,7 @@ export function imagePageRoutes(app: App, { ports, baseUrl }: WebsiteOptions): v
   })
 
   const ownView = (accountId: string, slug: string) =>
-    Promise.all([ports.history.image(accountId, slug), ports.history.neighbours(accountId, slug)])
+    Promise.all([ports.gallery.image(accountId, slug), ports.gallery.neighbours(accountId, slug)])
 }
 
 /** What an image's owner does with it. */

@@ -1,5 +1,5 @@
+import type { Neighbours, OwnImage } from '../../../core/generations/gallery.js'
 import { INFOTEXT_SAMPLERS } from '../../../core/generations/generation.js'
-import type { Neighbours, OwnImage } from '../../../core/generations/history.js'
 import { Fact, ShortcutHelp } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
 

@@ -173,7 +173,7 @@ async function formFor(
   latest: Form | undefined,
 ): Promise<Shown> {
   const [image, usual] = await Promise.all([
-    SLUG.test(from) ? ports.history.image(account.id, from) : undefined,
+    SLUG.test(from) ? ports.gallery.image(account.id, from) : undefined,
     ports.models.findDefault(),
   ])
   const isOffered = ({ model_version_id: id }: Form) => models.some((offered) => `${offered.id}` === id)
