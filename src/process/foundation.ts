@@ -12,8 +12,9 @@ import { startTakedowns } from '../core/images/takedown.js'
 import { occasionally } from '../core/log.js'
 import { isOutage } from '../core/outage.js'
 import { type AuditOptions, audit } from '../db/audit/audit.js'
+import { auditResults } from '../db/audit/audit-results.js'
 import type { Check } from '../db/audit/check.js'
-import { type AuditTimes, auditResults, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
+import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
 import { redisUnreachable } from '../db/audit/redis-checks.js'
 import {
   databaseProblem,

@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { auditResults } from '../../../src/db/audit/audit-results.js'
 import {
   type AuditTimes,
-  auditResults,
   auditTurn,
   type PeriodicAuditPorts,
   startPeriodicAudit,
