@@ -1,6 +1,6 @@
 /** The conditions of a request for an image in a bucket, where the server answers them itself. */
 import type { FileRequest } from '../core/images/ports.js'
-import { matches, matchesWeakly } from '../lib/etag.js'
+import { matches, matchesWeakly } from '../lib/if-match.js'
 import type { StoredObject } from './s3-capabilities.js'
 
 interface Tagged extends Pick<StoredObject, 'etag'> {

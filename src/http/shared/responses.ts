@@ -1,9 +1,6 @@
-/** Views of the core's values and the way back, entity tags, and the values of examples. */
-import { hash } from 'node:crypto'
+/** Views of the core's values and the way back, and the values of examples. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
-import { preconditionFailed } from '../../core/errors.js'
-import { matches, matchesWeakly } from '../../lib/etag.js'
+import type { z } from 'zod'
 import { camelCase } from '../../lib/names.js'
 
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
@@ -33,31 +30,6 @@ export function viewOf<Shape extends z.ZodRawShape>(
 export function coreOf<Body extends object>(shape: Readonly<Record<keyof Body, z.ZodType>>, body: Body) {
   const fields = Object.keys(shape).map((name) => [camelCase(name), body[name as keyof Body]])
   return Object.fromEntries(fields) as CoreNames<Body>
-}
-
-type TaggedBody = ReturnType<typeof taggedBody>
-
-/** A body as it is sent, and its strong entity tag. */
-export function taggedBody(body: object) {
-  const text = JSON.stringify(body)
-  return { text, etag: `"${hash('sha1', text, 'base64url').slice(0, 16)}"` }
-}
-
-/** Whether the client has this body already. */
-export const isKnown = ({ headers }: FastifyRequest, { etag }: TaggedBody): boolean =>
-  matchesWeakly(headers['if-none-match'] ?? '', etag)
-
-const isWanted = ({ headers: { 'if-match': tags } }: FastifyRequest, { etag }: TaggedBody): boolean =>
-  tags === undefined || matches(tags, etag)
-
-export const notModified = z.null().describe('Nothing has changed since the answer with the `ETag` of `If-None-Match`')
-
-/** Answers with the body, or with 304 if the client has it. @throws precondition_failed if it wants another one only */
-export function sendTagged(request: FastifyRequest, reply: FastifyReply, body: TaggedBody): FastifyReply {
-  if (!isWanted(request, body)) throw preconditionFailed('answer')
-  reply.header('etag', body.etag)
-  if (isKnown(request, body)) return reply.code(304).send(null)
-  return reply.type('application/json; charset=utf-8').send(body.text)
 }
 
 /** The generation in the examples of the API's description. */

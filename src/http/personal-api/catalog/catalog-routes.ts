@@ -8,10 +8,11 @@ import { renamed, snakeCase } from '../../../lib/names.js'
 import * as createImage from '../../create-image-api/generate-schemas.js'
 import { CREATE_IMAGE_SAMPLERS } from '../../create-image-api/generate-schemas.js'
 import { personalRefusals } from '../../shared/error-bodies.js'
+import { notModified, sendTagged, taggedBody } from '../../shared/etag.js'
 import type { App } from '../../shared/fastify-app.js'
 import * as drawing from '../../shared/generation-fields.js'
 import type { RateLimit } from '../../shared/rate-limit.js'
-import { EXAMPLE, notModified, sendTagged, taggedBody, viewOf } from '../../shared/responses.js'
+import { EXAMPLE, viewOf } from '../../shared/responses.js'
 import { DEFAULTS, PERSONAL_LIMITS } from '../generations/submit-schemas.js'
 
 const modelVersion = z.object({

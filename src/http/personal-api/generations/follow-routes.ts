@@ -14,9 +14,10 @@ import {
 } from '../../../core/generations/follow/poll.js'
 import type { KeyRevoked } from '../../shared/authentication.js'
 import { personalRefusals } from '../../shared/error-bodies.js'
+import { isKnown, sendTagged, taggedBody } from '../../shared/etag.js'
 import type { App } from '../../shared/fastify-app.js'
 import type { PersonalApiPorts } from '../../shared/ports.js'
-import { clientGone, isKnown, sendTagged, taggedBody } from '../../shared/responses.js'
+import { clientGone } from '../../shared/responses.js'
 import { createEventStreams, type EventStream, type StreamTimes } from '../../shared/server-sent-events.js'
 import { cancelGenerationSchema, generationParams, polledView, pollGenerationSchema } from './poll-schemas.js'
 

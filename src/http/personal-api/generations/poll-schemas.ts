@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Polled, PolledStatus } from '../../../core/generations/follow/poll.js'
 import { personalRefusals } from '../../shared/error-bodies.js'
+import { notModified } from '../../shared/etag.js'
 import { idParams, queryInteger } from '../../shared/fields.js'
-import { EXAMPLE, notModified } from '../../shared/responses.js'
+import { EXAMPLE } from '../../shared/responses.js'
 
 export const generationParams = idParams('The ID of the generation')
 export const { id: generationId } = generationParams.shape
