@@ -1,11 +1,6 @@
 /** What a subscriber reads when a generation fails: one sentence each, without hosts, paths or traces. */
 import { BackendError } from './run/backend.js'
 
-/** A generation has this many tries in all. */
-export const MAX_TRIES = 3
-/** A generation fails when this many workers have died while running it. */
-export const MAX_DEATHS = 5
-
 const SUBMIT_AGAIN = 'Please submit it again.'
 
 export const CANCELED = 'Canceled.'

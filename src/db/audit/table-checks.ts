@@ -1,6 +1,7 @@
 /** The checks of Postgres's rows. */
-import { CANCELED, IMAGE_REFUSED, MAX_DEATHS, MAX_TRIES } from '../../core/generations/failure-reason.js'
+import { CANCELED, IMAGE_REFUSED } from '../../core/generations/failure-reason.js'
 import { MAX_SEED } from '../../core/generations/generation.js'
+import { MAX_DEATHS, MAX_TRIES } from '../../core/generations/run/times.js'
 import { FAILING } from '../../core/webhooks/webhook.js'
 import { NOT_ENDED, type Slice } from './audit-database.js'
 

@@ -3,15 +3,13 @@ import { sql } from 'drizzle-orm'
 import { PARAMETER_NAMES } from '../../core/generations/generation.js'
 import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
 import type { ClaimedGeneration, RunStore } from '../../core/generations/run/ports.js'
+import { LEASE_SECONDS } from '../../core/generations/run/times.js'
 import { unmetNeeds } from '../../core/generations/servable.js'
 import { MOVED } from '../notifications.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
 import { columns, param, type Queryable, selectAs, setList, statement } from '../statement.js'
 import { KIND, mayTake, YIELDED } from './other-backends.js'
-
-/** Longer than three heartbeats (core/generations/run/times.ts). A dead worker's generations wait so long. */
-export const LEASE_SECONDS = 7
 
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 

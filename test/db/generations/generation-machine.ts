@@ -1,8 +1,8 @@
 /** Generations of a few users in Postgres, moved by the stores' own calls, and what of them can be seen. */
 import { performance } from 'node:perf_hooks'
-import { MAX_DEATHS } from '../../../src/core/generations/failure-reason.js'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { ClaimedGeneration, StoredImage } from '../../../src/core/generations/run/ports.js'
+import { MAX_DEATHS } from '../../../src/core/generations/run/times.js'
 import type { Database } from '../../../src/db/client.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'

@@ -1,6 +1,7 @@
 /** What may become of one generation, as a pure function: what generation-runs.ts holds Postgres against. */
-import { MAX_DEATHS } from '../../../src/core/generations/failure-reason.js'
+
 import type { GenerationStatus } from '../../../src/core/generations/generation.js'
+import { MAX_DEATHS } from '../../../src/core/generations/run/times.js'
 
 export interface State {
   readonly status: GenerationStatus

@@ -1,6 +1,6 @@
 import { retryFor } from '../../../lib/retry.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
-import { RUN_TIMES, type RunTimes } from './times.js'
+import { LEASE_DOUBT_MS, RUN_TIMES, type RunTimes } from './times.js'
 
 /** Notifies a worker immediately when another process ends a generation that it runs; a notice may be lost. */
 export interface GenerationEnds {
@@ -8,8 +8,6 @@ export interface GenerationEnds {
   watch(id: string, onEnd: () => void): () => void
 }
 
-/** Without a confirmed heartbeat for this long, stop: another worker may take over soon. */
-const LEASE_DOUBT_MS = 5500
 /** A grace after this process stood still: an answer may have arrived that was not read yet. */
 const CATCH_UP_MS = 300
 /** How long to wait for Postgres before an image is replaced. */

@@ -2,14 +2,7 @@ import { linkedSignal } from '../../../lib/abort-signals.js'
 import { retryFor } from '../../../lib/retry.js'
 import { ImageTooLarge } from '../../images/ports.js'
 import type { Log } from '../../log.js'
-import {
-  IMAGE_REFUSED,
-  IMAGE_UNCHECKED,
-  MAX_TRIES,
-  NOT_STORED,
-  publicReason,
-  TOO_LARGE_TO_STORE,
-} from '../failure-reason.js'
+import { IMAGE_REFUSED, IMAGE_UNCHECKED, NOT_STORED, publicReason, TOO_LARGE_TO_STORE } from '../failure-reason.js'
 import type { ActiveGenerationLock, GenerationQueue, PreviewBoard, ProgressBoard } from '../ports.js'
 import type { RefusedPrompts } from '../submit/ports.js'
 import { BACKEND_FAULTS, BackendError, type BackendErrorKind, type InferenceBackend, isServerFault } from './backend.js'
@@ -19,7 +12,7 @@ import { infer } from './infer.js'
 import { type GenerationEnds, keepLease } from './lease.js'
 import type { ClaimedGeneration, PutBackReason, RunStore } from './ports.js'
 import { ImageRefused, ImageUnchecked, type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
-import { RUN_TIMES, type RunTimes } from './times.js'
+import { MAX_TRIES, RUN_TIMES, type RunTimes } from './times.js'
 
 export interface RunPorts extends PublishPorts {
   readonly runs: RunStore

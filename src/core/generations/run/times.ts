@@ -1,4 +1,16 @@
-/** How long the loop of a backend waits before it does what; other times are for tests. */
+/** How often a generation is tried, and for how long a worker waits before it does what. */
+
+/** A generation has this many tries in all. */
+export const MAX_TRIES = 3
+/** A generation fails when this many workers have died while running it. */
+export const MAX_DEATHS = 5
+
+/** The lease of an attempt. A dead worker's generations wait so long. Longer than three times `heartbeatMs`. */
+export const LEASE_SECONDS = 7
+/** Without a confirmed heartbeat for this long, a worker stops the attempt: another worker may take over soon. */
+export const LEASE_DOUBT_MS = 5500
+
+/** Of the loop of a backend; other times are for tests. */
 export const RUN_TIMES = {
   /** How often a backend that is up is asked what it serves, and reported as alive. */
   checkMs: 5000,
@@ -15,7 +27,7 @@ export const RUN_TIMES = {
   checkImageForMs: 5000,
   /** For how long drawn images are kept in memory and put again while the store refuses them. */
   storeForMs: 120_000,
-  /** How often the lease of an attempt is renewed: three times within it. */
+  /** How often the lease of an attempt is renewed: three times within `LEASE_SECONDS`. */
   heartbeatMs: 2000,
 }
 
