@@ -19,10 +19,7 @@ import {
   statement,
   typedParams,
 } from '../statement.js'
-
-/** A subscription's status by Postgres's clock. */
-export const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
-const SUBSCRIPTION = { status: STATUS_NOW, ...columns(s, 'plan', 'endDate') }
+import { STATUS_NOW, SUBSCRIPTION } from './subscriptions.js'
 
 /** What `toCaller` reads, of a key, its user and their subscription. */
 export const CALLER_COLUMNS = {
@@ -163,35 +160,6 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
     },
   }
 }
-
-type SubscriptionChange = { readonly [Field in keyof Subscription]: Subscription[Field] | undefined }
-
-const STATUS = sql`${param('status')}::text`
-const END_DATE = sql`${param('endDate')}::timestamptz`
-const CHANGED = { status: sql`coalesce(${STATUS}, ${s.status})`, endDate: sql`coalesce(${END_DATE}, ${s.endDate})` }
-
-const CHANGE = statement<Subscription>('change_subscription')`
-  UPDATE ${s} SET ${setList(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${selectAs(SUBSCRIPTION)}`
-
-const CHANGE_OR_BEGIN = statement<Subscription>('begin_subscription')`
-  INSERT INTO ${s} (user_id, plan, status, end_date)
-  VALUES (${param('userId')}, ${param('plan')}, coalesce(${STATUS}, 'active'),
-          coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz))
-  ON CONFLICT (user_id) DO UPDATE SET ${setList(s, { plan: sql`excluded.plan`, ...CHANGED })}
-  RETURNING ${selectAs(SUBSCRIPTION)}`
-
-export const operatorSubscriptionStore = ({ orm, pool }: Database) => ({
-  /**
-   * Changes what is given and keeps the rest. A new subscription is active until `defaultEnd` unless told otherwise; it
-   * needs a plan: without one the result is undefined.
-   */
-  set: (userId: string, change: SubscriptionChange, defaultEnd: Date): Promise<Subscription | undefined> =>
-    (change.plan === undefined ? CHANGE : CHANGE_OR_BEGIN).first(pool, { ...change, userId, defaultEnd }),
-
-  async remove(userId: string): Promise<void> {
-    await orm.delete(s).where(eq(s.userId, userId))
-  },
-})
 
 /** Whether nobody has a name that reads like this one; until the transaction ends nobody else gets one that does. */
 export async function reserveName(tx: Pick<NodePgDatabase, 'select' | 'execute'>, username: string): Promise<boolean> {

@@ -5,8 +5,8 @@ import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts
 import { modelVersions as m } from '../schema/catalog.js'
 import { usage } from '../schema/ledger.js'
 import { columns, insertInto, param, type RowOf, selectAs, statement, typedParams } from '../statement.js'
-import { STATUS_NOW } from './accounts.js'
 import { RECENTLY_SPENT } from './ledger.js'
+import { STATUS_NOW } from './subscriptions.js'
 
 const KEY_USAGE = {
   ...{ keyId: k.id, keyName: k.name, hint: k.hint },

@@ -1,8 +1,9 @@
 import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Administration, ListedAccount } from '../../core/operator/administration.js'
-import { operatorSubscriptionStore, operatorUserStore } from '../accounts/accounts.js'
+import { operatorUserStore } from '../accounts/accounts.js'
 import { operatorKeyStore } from '../accounts/api-keys.js'
 import { operatorCreditStore } from '../accounts/ledger.js'
+import { operatorSubscriptionStore, STATUS_NOW } from '../accounts/subscriptions.js'
 import { type Database, withTransaction } from '../client.js'
 import { operatorGenerationStore } from '../generations/history.js'
 import {
@@ -24,7 +25,7 @@ const IS_ACTIVE = inArray(g.status, ['queued', 'processing'])
 const USER_COLUMNS = selectAs({
   ...columns(u, 'id', 'username', 'email', 'role', 'credits', 'createdAt', 'deletedAt'),
   ...columns(s, 'plan'),
-  status: sql`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`,
+  status: STATUS_NOW,
   activeGenerationId:
     sql`(SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${u.id} AND ${IS_ACTIVE} LIMIT 1)`.inlineParams(),
   lastSeenAt: sql`greatest((SELECT max(${t.seenAt}) FROM ${t} WHERE ${t.userId} = ${u.id}),
