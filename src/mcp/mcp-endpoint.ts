@@ -3,14 +3,13 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { AppError, developerKeyRefused } from '../core/errors.js'
+import { AppError } from '../core/errors.js'
 import { cancelGeneration } from '../core/generations/cancel.js'
 import { CANCELED } from '../core/generations/failure-reason.js'
 import type { Polled } from '../core/generations/follow/poll.js'
-import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../http/shared/authentication.js'
+import type { KeyRevoked } from '../http/shared/authentication.js'
 import { toAppError } from '../http/shared/error-responses.js'
 import type { App } from '../http/shared/fastify-app.js'
-import { type RateLimit, registerRateLimit } from '../http/shared/rate-limit.js'
 import { clientGone } from '../http/shared/responses.js'
 import { imageAnswerLimit, runningCalls } from './call-limits.js'
 import { type GenerationToolOptions, generationTools, stateOf } from './generation-tools.js'
@@ -18,13 +17,8 @@ import { libraryTools } from './library-tools.js'
 import { loadProtocol, type Protocol, type Tell } from './protocol.js'
 import { refusal, type Tool, type ToolResult } from './tool.js'
 
-interface McpEndpointOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
-  readonly authentication: AuthenticationOptions
-  readonly limit: RateLimit
-  /** Pages of its origin may call. */
+export interface McpEndpointOptions extends Omit<GenerationToolOptions, 'pageUrl'> {
   readonly baseUrl: string
-  /** Other origins whose pages may. */
-  readonly allowedOrigins: readonly string[]
 }
 
 /** What the endpoint itself reads of a message; the protocol checks all of it. */
@@ -38,33 +32,8 @@ interface Message {
  * `POST /mcp`: the Model Context Protocol for agents, with the keys, limits and rules of the Personal Access API. A
  * client that hangs up has not canceled: its generation goes on. `notifications/cancelled` cancels it, with the refund.
  */
-export const mcpEndpoint = (options: McpEndpointOptions) => async (app: App) => {
-  const { baseUrl, allowedOrigins } = options
-  const origins = [new URL(baseUrl).origin, ...allowedOrigins]
-  // First, so that a page of another website does not even learn whether a key is good. The specification asks for it.
-  app.addHook('onRequest', ({ headers: { origin } }, reply, next) => {
-    if (origin === undefined) return next()
-    if (!origins.includes(origin)) return next(foreignPage())
-    reply.headers({ ...READABLE_BY_PAGES, 'access-control-allow-origin': origin })
-    next()
-  })
-  if (allowedOrigins.length > 0)
-    app.options('/mcp', ({ headers }, reply) =>
-      reply
-        .headers({
-          'access-control-allow-methods': 'POST',
-          'access-control-allow-headers': headers['access-control-request-headers'] ?? '',
-          'access-control-max-age': 600,
-        })
-        .code(204)
-        .send(),
-    )
-  await app.register(withKey(options))
-}
-
-/** What needs a key. */
-const withKey = (options: McpEndpointOptions) => async (app: App) => {
-  const { ports, authentication, limit, baseUrl } = options
+export function mcpEndpoint(app: App, options: McpEndpointOptions, keyRevoked: KeyRevoked): void {
+  const { ports, baseUrl } = options
   const tools = [...generationTools({ ...options, pageUrl: app.pageUrl }), ...libraryTools(ports, app.pageUrl)]
   const calls = runningCalls()
   const images = imageAnswerLimit()
@@ -76,12 +45,6 @@ const withKey = (options: McpEndpointOptions) => async (app: App) => {
     })
     return loading
   }
-
-  const keyRevoked = watchRevocations(app, registerAuthentication(app, authentication))
-  await registerRateLimit(app, limit, ({ caller }) => `rate:personal:${caller.account.id}`)
-  app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
-    caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),
-  )
 
   /** If the call runs on another server, its generation is found by the request's name. */
   const cancel = async (accountId: string, requestKey: string) => {
@@ -199,12 +162,6 @@ function answerTypeOf(accept: string | undefined, usual: string): string {
   return type
 }
 
-/** Headers of answers that a page of another origin may see. */
-const READABLE_BY_PAGES = {
-  'access-control-expose-headers': 'mcp-session-id, retry-after, x-request-id',
-  vary: 'origin',
-}
-
 const isEventStream = ({ headers }: Response) => headers.get('content-type') === EVENTS
 
 async function send(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
@@ -219,8 +176,3 @@ async function send(reply: FastifyReply, answer: Response): Promise<FastifyReply
 
 const oneMessageOnly = () =>
   new AppError('invalid_request', 'Batches are not taken: send one JSON-RPC message per request.')
-const foreignPage = () =>
-  new AppError(
-    'forbidden',
-    'Pages of other websites may not call this server: use a program, or ask its operator to add the origin to MCP_ALLOWED_ORIGINS.',
-  )

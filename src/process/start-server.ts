@@ -33,7 +33,7 @@ import { openImageStore } from '../images/open-image-store.js'
 import { withInfotext } from '../images/png-text.js'
 import { s3Bucket } from '../images/s3-bucket.js'
 import { scaleForModel } from '../images/scale-for-model.js'
-import { mcpEndpoint } from '../mcp/mcp-endpoint.js'
+import { mcp } from '../mcp/plugin.js'
 import { createModerator } from '../moderation/create-moderator.js'
 import type { ResolveHost } from '../outbound/webhook-targets.js'
 import type { Config } from './config.js'
@@ -166,7 +166,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     },
     publishedImages: published,
     website: site.website,
-    agents: mcpEndpoint({
+    agents: mcp({
       ports: { ...ports, scaleForModel },
       authentication,
       limit,

@@ -4,7 +4,7 @@ import { release } from '../../src/core/release.js'
 import { type AppOptions, buildApp } from '../../src/http/server/app.js'
 import type { AuthenticationOptions, EventCounter } from '../../src/http/shared/authentication.js'
 import type { App } from '../../src/http/shared/fastify-app.js'
-import { mcpEndpoint } from '../../src/mcp/mcp-endpoint.js'
+import { mcp } from '../../src/mcp/plugin.js'
 import { website } from '../../src/web/server/website.js'
 import type { WebsitePorts } from '../../src/web/shared/ports.js'
 
@@ -39,7 +39,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
     publishedImages: nothing,
-    agents: mcpEndpoint({
+    agents: mcp({
       ports: nothing,
       authentication,
       limit,
