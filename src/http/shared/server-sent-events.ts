@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import { tooManyStreams } from '../../core/errors.js'
 
 /** How much is buffered for a slow reader. */
@@ -112,4 +113,11 @@ export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIM
       for (const stream of streams.keys()) stream.end('this server is restarting: reconnect')
     },
   }
+}
+
+/** Answers with the stream. */
+export function sendEvents(reply: FastifyReply, stream: EventStream): FastifyReply {
+  // A proxy must not buffer the events.
+  reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream')
+  return reply.send(stream)
 }

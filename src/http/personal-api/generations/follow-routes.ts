@@ -18,7 +18,7 @@ import { isKnown, sendTagged, taggedBody } from '../../shared/etag.js'
 import type { App } from '../../shared/fastify-app.js'
 import type { PersonalApiPorts } from '../../shared/ports.js'
 import { clientGone } from '../../shared/responses.js'
-import { createEventStreams, type EventStream, type StreamTimes } from '../../shared/server-sent-events.js'
+import { createEventStreams, type EventStream, type StreamTimes, sendEvents } from '../../shared/server-sent-events.js'
 import { cancelGenerationSchema, generationParams, polledView, pollGenerationSchema } from './poll-schemas.js'
 
 declare module 'fastify' {
@@ -140,9 +140,7 @@ export function eventRoutes(app: App, ports: PersonalApiPorts, keyRevoked: KeyRe
       throw error
     }
     keyRevoked(request, reply).addEventListener('abort', () => stream.end('the key of this stream was revoked'))
-    // A proxy must not buffer the events.
-    reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream')
-    return reply.send(stream as never)
+    return sendEvents(reply, stream)
   })
 }
 

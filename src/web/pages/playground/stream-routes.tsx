@@ -6,7 +6,7 @@ import type { Change } from '../../../core/generations/follow/follow.js'
 import { hasEnded, type Polled } from '../../../core/generations/follow/poll.js'
 import { watchRevocations } from '../../../http/shared/authentication.js'
 import type { App } from '../../../http/shared/fastify-app.js'
-import { createEventStreams } from '../../../http/shared/server-sent-events.js'
+import { createEventStreams, sendEvents } from '../../../http/shared/server-sent-events.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { ActiveState, Changes, EndedStage, Partial, Preview, ProgressBar } from './stage.js'
 import { creditsOf, stateOf } from './state.js'
@@ -75,8 +75,6 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
       })
     if (!hasEnded(first.now)) stream.once('close', follow())
     sessionEnded(request, reply).addEventListener('abort', () => stream.end({ event: 'signed-out', data: 'end' }))
-    // A proxy must not buffer the events.
-    reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream')
-    return reply.send(stream as never)
+    return sendEvents(reply, stream)
   })
 }
