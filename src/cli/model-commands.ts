@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { lowestPrice } from '../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../core/catalog/model-version.js'
+import { lowestPrice } from '../core/catalog/price.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import { modelStore } from '../db/catalog/models.js'
 import { type ImportedModel, operatorModelStore } from '../db/operator/catalog.js'

@@ -2,14 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import {
-  IGNORABLE_PARAMETERS,
-  LIMITED_PARAMETERS,
-  type ModelParameters,
-  type Pricing,
-  RATE_DECIMALS,
-} from '../core/catalog/model-parameters.js'
+import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS, type ModelParameters } from '../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, hyphenated, type ModelVersion } from '../core/catalog/model-version.js'
+import { type Pricing, RATE_DECIMALS } from '../core/catalog/price.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import type { ImportedModel } from '../db/operator/catalog.js'
 import { DEFAULTS, requestFields } from '../http/personal-api/generations/submit-schemas.js'

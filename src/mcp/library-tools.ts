@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { lowestPrice } from '../core/catalog/model-parameters.js'
 import { requireAvailable } from '../core/catalog/model-version.js'
+import { lowestPrice } from '../core/catalog/price.js'
 import { checkPrompt } from '../core/generations/submit/check-prompt.js'
 import { modelVersionId } from '../http/personal-api/generations/submit-schemas.js'
 import { imageDetail } from '../http/personal-api/images/image-routes.js'

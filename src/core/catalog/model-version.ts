@@ -4,7 +4,8 @@ import {
   modelVersionNotFound,
   modelVersionUnavailable,
 } from '../errors.js'
-import type { ModelParameters, Pricing } from './model-parameters.js'
+import type { ModelParameters } from './model-parameters.js'
+import type { Pricing } from './price.js'
 
 /** The model IDs of spec 4.6. */
 export const CREATE_IMAGE_MODELS = [

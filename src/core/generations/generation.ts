@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { imagePrice } from '../catalog/model-parameters.js'
 import type { ModelVersion } from '../catalog/model-version.js'
+import { priceOf } from '../catalog/price.js'
 
 export type GenerationStatus = 'queued' | 'processing' | 'succeeded' | 'failed'
 
@@ -136,10 +136,6 @@ export const newGenerationId = (): string => `gen_${randomText(BASE32, 26)}`
 /** 131 random bits. */
 export const newSlug = (): string => randomText(BASE62, 22)
 
-/** In credits. */
-export const priceOf = (request: GenerationRequest, model: ModelVersion): number =>
-  imagePrice(model, request) * request.batchSize
-
 /** Chooses the slugs and, unless asked for, the seed at random, and prices the request. */
 export function newGeneration(
   id: string,
@@ -165,7 +161,7 @@ export function newGeneration(
     steps: request.steps,
     cfgScale: request.cfgScale,
     sampler: request.sampler,
-    cost: from.metered ? 0 : priceOf(request, model),
+    cost: from.metered ? 0 : priceOf(model, request),
     seed: request.seed ?? randomInt(MAX_RANDOM_SEED + 1),
     slugs: Array.from({ length: request.batchSize }, newSlug),
     webhookUrl: from.webhookUrl,

@@ -1,7 +1,8 @@
 /** What can be asked for. */
 import { sql } from 'drizzle-orm'
 import { boolean, check, integer, jsonb, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
-import type { ModelParameters, Pricing } from '../../core/catalog/model-parameters.js'
+import type { ModelParameters } from '../../core/catalog/model-parameters.js'
+import type { Pricing } from '../../core/catalog/price.js'
 import { int8, time } from './columns.js'
 
 export const modelVersions = pgTable(

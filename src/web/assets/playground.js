@@ -13,7 +13,7 @@ let language = 'curl'
 const credits = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'credit' : 'credits'}`
 const isRunning = () => document.querySelector('#generate').ariaDisabled === 'true'
 
-/** As core/catalog/model-parameters.ts prices it; the server charges by that. */
+/** As core/catalog/price.ts prices it; the server charges by that. */
 function costOf({ image, megapixel, step, minimum, steps: usual, takesSteps }, { shape, steps, batch_size }) {
   const [width, height] = shape.value.split('x').map(Number)
   const drawn = takesSteps && steps.value.trim() !== '' ? Number(steps.value) : usual

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { imagePrice, type ModelParameters } from '../../../src/core/catalog/model-parameters.js'
+import type { ModelParameters } from '../../../src/core/catalog/model-parameters.js'
+import { imagePrice } from '../../../src/core/catalog/price.js'
 import { type AskedRequest, requestFor } from '../../../src/core/generations/submit/requested.js'
 
 const REQUEST = {

@@ -2,6 +2,7 @@ import { retryInBackground } from '../../../lib/retry.js'
 import { type Caller, requireActiveSubscription } from '../../accounts/account.js'
 import type { IgnorableParameter } from '../../catalog/model-parameters.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
+import { priceOf } from '../../catalog/price.js'
 import {
   AppError,
   generationActive,
@@ -17,7 +18,6 @@ import {
   type GenerationRequest,
   newGeneration,
   newGenerationId,
-  priceOf,
   type SubmittedGeneration,
 } from '../generation.js'
 import { LOCK_MARGIN_MS } from '../ports.js'
@@ -222,7 +222,7 @@ export async function dryRunGeneration(
   return {
     model,
     ignored,
-    creditsNeeded: priceOf(request, model),
+    creditsNeeded: priceOf(model, request),
     creditsHeld: caller.account.credits,
     activeGenerationId: (await ports.submissions.activeGeneration(caller.account.id))?.id,
   }

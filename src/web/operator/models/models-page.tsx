@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { lowestPrice } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { lowestPrice } from '../../../core/catalog/price.js'
 import { AppError } from '../../../core/errors.js'
 import { MAX_PRICE } from '../../../core/operator/catalog.js'
 import type { BackendState } from '../../../core/operator/overview.js'

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { imagePrice, lowestPrice } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { imagePrice, lowestPrice } from '../../../core/catalog/price.js'
 import { MAX_SEED, SAMPLERS } from '../../../core/generations/generation.js'
 import { DEFAULTS, PERSONAL_LIMITS } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH } from '../../../http/shared/generation-fields.js'
