@@ -1,7 +1,8 @@
 /** Users and their subscriptions. */
 import type { Command } from 'commander'
 import type { Subscription } from '../core/accounts/account.js'
-import { cancelAll, endAccount, inOneYear } from '../core/operator/administration.js'
+import { cancelAll, deleteAccount } from '../core/accounts/delete-account.js'
+import { inOneYear } from '../core/operator/administration.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../core/webhooks/webhook.js'
 import { type OperatorUser, operatorUserStore } from '../db/accounts/accounts.js'
 import { sessionStore } from '../db/accounts/sessions.js'
@@ -176,7 +177,7 @@ async function deleteUser(operator: Operator, name: string, { purge = false, rea
     throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
   const deletedAt = await recorded(
     reason,
-    (on) => endAccount({ ...administration(on), sessions: sessionStore(on) }, id),
+    (on) => deleteAccount({ ...administration(on), sessions: sessionStore(on) }, id),
     () => [purge ? 'deleted user and everything of theirs' : 'deleted user', username],
   )
   const cancel = (job: string) => cancelAsOperator(operator, job)

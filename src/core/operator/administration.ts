@@ -1,5 +1,5 @@
 import type { ApiKeyKind, Role, Subscription } from '../accounts/account.js'
-import type { SessionStore } from '../accounts/session.js'
+import type { CancelAllPorts, DeleteAccountPorts } from '../accounts/delete-account.js'
 
 /** An account in the operator's list. */
 export interface ListedAccount {
@@ -46,7 +46,7 @@ type SubscriptionChange = { readonly [Field in keyof Subscription]: Subscription
 
 /** What operators see and change of any account. */
 export interface Administration {
-  readonly accounts: {
+  readonly accounts: DeleteAccountPorts['accounts'] & {
     /** By name. `text`: a part of the name or address, or the last four characters of a key. */
     search(
       filter: { readonly text: string; readonly deleted: boolean },
@@ -57,8 +57,6 @@ export interface Administration {
     setRole(id: string, role: Role): Promise<void>
     /** False: another account has this address. */
     setEmail(id: string, email: string | null): Promise<boolean>
-    /** Marks it as deleted and keeps what it has. Resolves to the time of the first deletion. */
-    delete(id: string): Promise<Date | undefined>
   }
   readonly subscriptions: {
     set(accountId: string, change: SubscriptionChange, defaultEnd: Date): Promise<Subscription | undefined>
@@ -75,14 +73,11 @@ export interface Administration {
     list(accountId: string): Promise<readonly AdministeredKey[]>
     revoke(id: string): Promise<Date | undefined>
   }
-  readonly generations: {
+  readonly generations: CancelAllPorts['generations'] & {
     /** The newest of those that have not ended. */
     listActive(accountId: string, limit: number): Promise<readonly ActiveGeneration[]>
-    activeOf(accountId: string): Promise<string[]>
   }
-  readonly endpoints: {
-    endAllOf(accountId: string): Promise<void>
-  }
+  readonly endpoints: DeleteAccountPorts['endpoints']
 }
 
 /** More credits at once than this are likely a slip: whoever gives them confirms it. */
@@ -98,33 +93,4 @@ export function inOneYear(): Date {
   const date = new Date()
   date.setUTCFullYear(date.getUTCFullYear() + 1)
   return date
-}
-
-interface EndAccountPorts extends Pick<Administration, 'endpoints'> {
-  readonly accounts: Pick<Administration['accounts'], 'delete'>
-  readonly sessions: Pick<SessionStore, 'endAll'>
-}
-
-/**
- * Deletes an account and keeps what it made: from then on nothing new can be charged. `cancelAll` must follow, for what
- * is active. Every step can be repeated.
- */
-export async function endAccount({ accounts, sessions, endpoints }: EndAccountPorts, id: string) {
-  const deletedAt = await accounts.delete(id)
-  await sessions.endAll(id)
-  await endpoints.endAllOf(id)
-  return deletedAt
-}
-
-interface CancelAllPorts {
-  readonly generations: Pick<Administration['generations'], 'activeOf'>
-  /** Cancels a generation, with a refund. False: it has ended. */
-  readonly cancel: (generationId: string) => Promise<boolean>
-}
-
-/** Cancels the active generations of an account. Resolves to their IDs. */
-export async function cancelAll({ generations, cancel }: CancelAllPorts, id: string): Promise<string[]> {
-  const canceled: string[] = []
-  for (const generationId of await generations.activeOf(id)) if (await cancel(generationId)) canceled.push(generationId)
-  return canceled
 }

@@ -1,17 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { cancelAll, deleteAccount } from '../../../core/accounts/delete-account.js'
 import { newToken, type SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
 import { cancelGeneration, clearLeftovers } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
-import {
-  type AdministeredAccount,
-  cancelAll,
-  endAccount,
-  endOfDay,
-  inOneYear,
-  LARGE_GRANT,
-} from '../../../core/operator/administration.js'
+import { type AdministeredAccount, endOfDay, inOneYear, LARGE_GRANT } from '../../../core/operator/administration.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { address, counted, number } from '../../parts/text.js'
@@ -169,7 +163,7 @@ const ACTS = {
     if (account.id === by.caller.account.id) return { problem: OWN }
     if (username !== account.username)
       return { problem: `Nothing was deleted: type the username exactly, ${account.username}.` }
-    await endAccount({ ...stores.administration, sessions: stores.sessions }, account.id)
+    await deleteAccount({ ...stores.administration, sessions: stores.sessions }, account.id)
     const cancel = (id: string) => cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
     const after = () => cancelAll({ ...ports.administration, cancel }, account.id)
     return { done: 'deleted', action: 'deleted user', after }
