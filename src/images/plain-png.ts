@@ -1,3 +1,4 @@
+/** The check of a backend's PNG whose pixels need not be encoded anew (reencode-png.ts). */
 import { promisify } from 'node:util'
 import { crc32, type Inflate, inflate } from 'node:zlib'
 import { lengthOf, pngChunks } from '../core/images/image-bytes.js'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
-import { smallPreviews } from '../../src/images/finish-image.js'
+import { smallPreviews } from '../../src/images/small-previews.js'
 
 /** What a preview becomes on its way to the board. */
 async function shrunk(image: Buffer): Promise<Buffer> {
