@@ -44,10 +44,11 @@ export async function requireUsableModel(
   return model
 }
 
-/** The bounds of a request, where they are narrower than those of the Personal Access API. */
-export const CREATE_IMAGE_LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const
-/** The same, for the defaults of models. */
-export const INTERFACE_LIMITS = { steps: CREATE_IMAGE_LIMITS.steps, cfgScale: CREATE_IMAGE_LIMITS.cfg_scale }
+/** The bounds of a request, for the defaults of models. */
+export const INTERFACE_LIMITS = {
+  steps: drawing.CREATE_IMAGE_LIMITS.steps,
+  cfgScale: drawing.CREATE_IMAGE_LIMITS.cfg_scale,
+}
 
 /** What a request gets that leaves these out. */
 export const DEFAULTS = {
@@ -62,8 +63,8 @@ export const DEFAULTS = {
 /** What to draw and how, except for the size. */
 export const drawingFields = {
   ...drawing.fields,
-  steps: field.omittable(field.integer('steps', CREATE_IMAGE_LIMITS.steps), DEFAULTS.steps),
-  cfg_scale: field.omittable(field.number('cfg_scale', CREATE_IMAGE_LIMITS.cfg_scale), DEFAULTS.cfg_scale),
+  steps: field.omittable(field.integer('steps', drawing.CREATE_IMAGE_LIMITS.steps), DEFAULTS.steps),
+  cfg_scale: field.omittable(field.number('cfg_scale', drawing.CREATE_IMAGE_LIMITS.cfg_scale), DEFAULTS.cfg_scale),
   sampler: field.omittable(field.choice('sampler', CREATE_IMAGE_SAMPLERS), DEFAULTS.sampler),
   seed: drawing.seed,
 }

@@ -17,6 +17,14 @@ export const RANDOM_SEED = -1
 
 /** The bounds that both interfaces share. */
 export const SHARED_LIMITS = { batch_size: { min: 1, max: 4 } } as const
+/** The bounds of the Personal Access API. */
+export const PERSONAL_LIMITS = {
+  ...SHARED_LIMITS,
+  steps: { min: 1, max: 100 },
+  cfg_scale: { min: 0, max: 30 },
+} as const
+/** Those of Create Image, where they are narrower. */
+export const CREATE_IMAGE_LIMITS = { steps: { min: 20, max: 50 }, cfg_scale: { min: 1, max: 20 } } as const
 
 const promptText = (name: string) =>
   z

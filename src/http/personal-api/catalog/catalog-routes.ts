@@ -11,9 +11,10 @@ import { personalRefusals } from '../../shared/error-bodies.js'
 import { notModified, sendTagged, taggedBody } from '../../shared/etag.js'
 import type { App } from '../../shared/fastify-app.js'
 import * as drawing from '../../shared/generation-fields.js'
+import { CREATE_IMAGE_LIMITS, PERSONAL_LIMITS } from '../../shared/generation-fields.js'
 import type { RateLimit } from '../../shared/rate-limit.js'
 import { EXAMPLE, viewOf } from '../../shared/responses.js'
-import { DEFAULTS, PERSONAL_LIMITS } from '../generations/submit-schemas.js'
+import { DEFAULTS } from '../generations/submit-schemas.js'
 
 const modelVersion = z.object({
   id: z.int().min(1).describe('Goes into `model_version_id`'),
@@ -158,7 +159,7 @@ const capabilities = z
       .object({
         models: z.array(z.enum(CREATE_IMAGE_MODELS)),
         samplers: z.array(z.enum(CREATE_IMAGE_SAMPLERS)),
-        limits: z.object(rangesOf(createImage.CREATE_IMAGE_LIMITS)),
+        limits: z.object(rangesOf(CREATE_IMAGE_LIMITS)),
         defaults: z.object({
           negative_prompt: z.string(),
           model: z.enum(CREATE_IMAGE_MODELS),
@@ -206,7 +207,7 @@ export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimi
       create_image: {
         models: [...CREATE_IMAGE_MODELS],
         samplers: [...CREATE_IMAGE_SAMPLERS],
-        limits: createImage.CREATE_IMAGE_LIMITS,
+        limits: CREATE_IMAGE_LIMITS,
         defaults: { ...createImage.DEFAULTS, seed: drawing.RANDOM_SEED },
       },
       rate_limit: { requests: limit.max, window_seconds: limit.windowSeconds },

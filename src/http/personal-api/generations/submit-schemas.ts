@@ -10,13 +10,6 @@ import { idempotencyKeyHeader } from '../../shared/idempotency-key.js'
 import { coreOf, EXAMPLE, viewOf } from '../../shared/responses.js'
 import { generationId } from './poll-schemas.js'
 
-/** The bounds of a request. */
-export const PERSONAL_LIMITS = {
-  ...drawing.SHARED_LIMITS,
-  steps: { min: 1, max: 100 },
-  cfg_scale: { min: 0, max: 30 },
-} as const
-
 /** What a request gets that leaves these out. */
 export const DEFAULTS = {
   negative_prompt: '',
@@ -38,12 +31,15 @@ export const requestFields = {
   ...drawing.fields,
   ...drawing.size,
   batch_size: field.omittable(
-    field.integer('batch_size', PERSONAL_LIMITS.batch_size).describe('How many images'),
+    field.integer('batch_size', drawing.PERSONAL_LIMITS.batch_size).describe('How many images'),
     DEFAULTS.batch_size,
   ),
-  steps: field.omittable(field.integer('steps', PERSONAL_LIMITS.steps).describe('Sampling steps'), DEFAULTS.steps),
+  steps: field.omittable(
+    field.integer('steps', drawing.PERSONAL_LIMITS.steps).describe('Sampling steps'),
+    DEFAULTS.steps,
+  ),
   cfg_scale: field.omittable(
-    field.number('cfg_scale', PERSONAL_LIMITS.cfg_scale).describe('How closely to follow the prompt'),
+    field.number('cfg_scale', drawing.PERSONAL_LIMITS.cfg_scale).describe('How closely to follow the prompt'),
     DEFAULTS.cfg_scale,
   ),
   sampler: field.omittable(field.choice('sampler', SAMPLERS), DEFAULTS.sampler),
