@@ -1,9 +1,12 @@
 import type { Redis } from 'ioredis'
 import type { WipeMark } from '../core/generations/repair/ports.js'
 
+/** Nothing to do with Redis Sentinel. Under another name, running installations would take it for wiped. */
+export const wipeMarkKey = (prefix: string) => `${prefix}:sentinel`
+
 /** A key that only a wipe of Redis removes: FLUSHALL leaves no other trace, not even a new run id. */
 export function redisWipeMark(redis: Redis, prefix: string): WipeMark {
-  const key = `${prefix}:sentinel`
+  const key = wipeMarkKey(prefix)
   return {
     // An outage is not a wipe.
     present: async () => (await redis.get(key).catch(() => PRESENT)) === PRESENT,

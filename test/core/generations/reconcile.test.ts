@@ -10,7 +10,7 @@ import { leaderLease } from '../../../src/db/generations/leader-lease.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
-import { redisWipeMark } from '../../../src/redis/wipe-mark.js'
+import { redisWipeMark, wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import { useDatabase } from '../../support/database.js'
 import { fakeQueue, fakeWipeMark, noImages, noLog } from '../../support/fake-ports.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../../support/givens.js'
@@ -194,11 +194,11 @@ describe.skipIf(!redis)('locks in Redis', () => {
       async keep(locks) {
         const kept = await lock.keep(locks)
         // The last page is empty.
-        if (locks.length === 0 && wipes++ === 0) await client.del(`${prefix}:lock:${user.id}`, `${prefix}:sentinel`)
+        if (locks.length === 0 && wipes++ === 0) await client.del(`${prefix}:lock:${user.id}`, wipeMarkKey(prefix))
         return kept
       },
     }
-    await client.del(`${prefix}:sentinel`)
+    await client.del(wipeMarkKey(prefix))
     expect([await pass(false, { lock: wiped, wipeMark }), await holder(user)]).toEqual([false, null])
     expect([await pass(false, { lock: wiped, wipeMark }), await holder(user)]).toEqual([true, generation.id])
     expect(wipes).toBe(2)

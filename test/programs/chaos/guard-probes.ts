@@ -9,6 +9,7 @@ import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import type { Generation } from '../../../src/core/generations/generation.js'
 import { createDatabase, type Database } from '../../../src/db/client.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
+import { wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import { aGeneration, givenGeneration, givenUser, MODEL } from '../../support/givens.js'
 import { until } from '../../support/until.js'
 import type { Scene } from './guard.js'
@@ -17,8 +18,8 @@ import { SIZE } from './load.js'
 import { MISSING_MODEL } from './stage.js'
 
 const NOBODY_HAS = SEED_MODELS.find(({ id }) => id === MISSING_MODEL) as ModelVersion
-/** As redis/wipe-mark.ts and redis/active-generation-lock.ts name them. */
-const WIPE_MARK = 'easel:sentinel'
+const WIPE_MARK = wipeMarkKey('easel')
+/** As redis/active-generation-lock.ts names it. */
 const lockOf = (accountId: string) => `easel:lock:${accountId}`
 
 /** As a worker's death leaves what it ran, when its lease is over. */

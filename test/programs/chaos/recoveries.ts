@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import type { Exchange } from './history.js'
 import type { AttackedRedis } from './redis.js'
 
-/** As redis/wipe-mark.ts names it: it is put back when queue and locks have been rebuilt. */
-const WIPE_MARK = 'easel:sentinel'
+/** It is put back when queue and locks have been rebuilt. */
+const WIPE_MARK = wipeMarkKey('easel')
 const GIVEN_UP_AFTER_MS = 30_000
 
 /** Measures how long things take to be as before, in milliseconds. */
