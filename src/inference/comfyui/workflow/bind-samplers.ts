@@ -1,6 +1,6 @@
 import type { Sampler } from '../../../core/generations/generation.js'
 import { samplersOf } from '../../samplers.js'
-import { isPlaceholder, numberAt, numberOf, settle, titledNumber } from './node-values.js'
+import { isPlaceholder, numberAt, numberOf, settle, titledNumber, titledSetting } from './node-values.js'
 import { settingOf } from './sampler-nodes.js'
 import {
   ancestorsOf,
@@ -59,8 +59,7 @@ export function bindSteps(
   samplers: readonly string[],
 ): Setting & { bounds: Slot[] } {
   const none = (fixed: string) => ({ slots: [], bounds: [], fixed })
-  const asked = titledNumber(kept, 'steps', ['steps'], 'steps')
-  const own = asked[0] ?? settingOf(kept, main, ['steps'], 'sigmas')
+  const own = titledSetting(kept, 'steps', ['steps']) ?? settingOf(kept, main, ['steps'], 'sigmas')
   if (!own) return none(`${named(kept, main)} takes its steps from a list of its own`)
   const { slots, value, computedBy } = settle(kept, own)
   // Without the file's number there is no default, and Easel's would spoil a distilled model.
@@ -101,8 +100,7 @@ function splitsOf(kept: WorkflowGraph, main: string, steps: number | undefined):
 /** The scale of the guidance; exactly 1, or a guider without one, draws without guidance. */
 export function bindCfg(kept: WorkflowGraph, main: string, samplers: readonly string[]): Setting & { guided: boolean } {
   const none = (fixed: string, guided: boolean) => ({ slots: [], fixed, guided })
-  const asked = titledNumber(kept, 'cfg', ['cfg'], 'cfg')
-  const own = asked[0] ?? settingOf(kept, main, ['cfg', 'cfg_conds'], 'guider')
+  const own = titledSetting(kept, 'cfg', ['cfg']) ?? settingOf(kept, main, ['cfg', 'cfg_conds'], 'guider')
   if (!own) return none(`${named(kept, main)} draws without such a scale`, true)
   const { slots, value, computedBy } = settle(kept, own)
   if (computedBy !== undefined) return none(`${named(kept, computedBy)} computes it`, true)

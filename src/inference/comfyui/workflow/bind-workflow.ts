@@ -4,6 +4,7 @@ import { bindCfg, bindSampler, bindSeed, bindSteps, type Fixed } from './bind-sa
 import { bindSize, scaleOf } from './bind-size.js'
 import { bindTexts } from './bind-texts.js'
 import { checkImageTitles, checkKept, checkUnbound, type Needs, needsOf } from './requirements.js'
+import { resolveSwitches } from './resolve-switches.js'
 import { samplersIn } from './sampler-nodes.js'
 import { ancestorsOf, named, only, type Slot, type Wire, type WorkflowGraph } from './workflow-graph.js'
 
@@ -36,6 +37,7 @@ export interface Binding {
 }
 
 export interface BoundWorkflow {
+  /** The file's, without the switches that it sets. */
   readonly graph: WorkflowGraph
   readonly binding: Binding
   /** From the file. `sampler` only if its sampler and scheduler are a pair that Easel names. */
@@ -66,10 +68,8 @@ export interface BindOptions {
  * Finds what each parameter is called in a workflow. Nothing is guessed: what is ambiguous is refused.
  * @throws WorkflowProblem
  */
-export function bindWorkflow(
-  graph: WorkflowGraph,
-  { allowNodes = [], outputClasses }: BindOptions = {},
-): BoundWorkflow {
+export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClasses }: BindOptions = {}): BoundWorkflow {
+  const { graph, setBy } = resolveSwitches(file)
   const { output, leftOut } = bindOutput(graph, outputClasses)
   const keep = ancestorsOf(graph, output[0])
   const kept = only(graph, keep)
@@ -106,6 +106,9 @@ export function bindWorkflow(
     notes: [
       ...leftOut.map((id) => `${named(graph, id)} is left out, because it saves another image.`),
       ...[...texts.notes, ...size.notes, ...seed.notes],
+      ...[...new Set(Object.keys(kept).flatMap((id) => [...(setBy.get(id) ?? [])]))].map(
+        (id) => `${named(graph, id)} stays as it is in the file: what it turns off is left out.`,
+      ),
       ...laterPasses(kept, main, samplers, [...steps.slots, ...steps.bounds]),
     ],
   }

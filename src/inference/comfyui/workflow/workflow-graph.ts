@@ -37,11 +37,14 @@ export function wireOf(value: unknown): Wire | undefined {
   return typeof node === 'string' && Number.isInteger(output) && output >= 0 ? [node, output] : undefined
 }
 
-/** The wire at an input, followed through reroutes, which only pass it on. */
+/** What only passes on the one wire that it gets: reroutes, and what shows a value or holds one that comes from elsewhere. */
+const PASSES = /reroute|^any switch|^previewany$|^primitive(int|float|boolean|string|stringmultiline)$/i
+
+/** The wire at an input, followed through what only passes it on. */
 export function wireAt(graph: WorkflowGraph, id: string, input: string): Wire | undefined {
   let wire = wireOf(inputOf(graph, id, input))
   const passed = new Set<string>()
-  while (wire && /reroute/i.test(nodeAt(graph, wire[0])?.class_type ?? '') && !passed.has(wire[0])) {
+  while (wire && PASSES.test(nodeAt(graph, wire[0])?.class_type ?? '') && !passed.has(wire[0])) {
     passed.add(wire[0])
     const wires = wiresOf(graph, wire[0])
     if (wires.length !== 1) return wire

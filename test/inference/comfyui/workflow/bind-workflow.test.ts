@@ -113,6 +113,22 @@ const upscaled: GivenGraph = {
   '32': node('SaveImage', { filename_prefix: 'large', images: ['30', 0] }),
 }
 
+/** A LoRA of few steps that a truth value turns on, with its steps and cfg, as ComfyUI's own templates have it. */
+const turbo = (isOn: unknown, changes: GivenGraph = {}) =>
+  textToImage({
+    '3': sampler({ model: ['60', 0], steps: ['61', 0], cfg: ['62', 0] }),
+    '50': node('PrimitiveBoolean', { value: isOn }, 'Turbo?'),
+    '51': node('LoraLoaderModelOnly', { lora_name: 'turbo.safetensors', strength_model: 1, model: ['4', 0] }),
+    '52': node('PrimitiveInt', { value: 4 }, 'Steps'),
+    '53': node('PrimitiveInt', { value: 50 }, 'Steps'),
+    '54': node('PrimitiveFloat', { value: 1 }, 'CFG'),
+    '55': node('PrimitiveFloat', { value: 4 }, 'CFG'),
+    '60': node('ComfySwitchNode', { switch: ['50', 0], on_false: ['4', 0], on_true: ['51', 0] }),
+    '61': node('ComfySwitchNode', { switch: ['50', 0], on_false: ['53', 0], on_true: ['52', 0] }),
+    '62': node('ComfySwitchNode', { switch: ['50', 0], on_false: ['55', 0], on_true: ['54', 0] }),
+    ...changes,
+  })
+
 describe('binds', () => {
   it.each<[string, GivenGraph, Record<string, unknown>]>([
     ['the last of several saved images', textToImage(upscaled), { output: ['30', 0], scale: undefined }],
@@ -368,6 +384,67 @@ describe('binds', () => {
     ],
   ])('%s', (_, graph, expected) => {
     expect(bound(graph).binding).toMatchObject(expected)
+  })
+
+  it('what the switches of the file choose, and needs nothing of the other side', () => {
+    const off = bound(turbo(false))
+    expect(off.binding).toMatchObject({ steps: [['53', 'value']], cfg: [['55', 'value']], negative: [['7', 'text']] })
+    expect(off.defaults).toMatchObject({ steps: 50, cfgScale: 4 })
+    expect(off.needs.files.map(({ file }) => file)).toEqual(['pony.safetensors'])
+    expect(off.notes).toEqual([
+      '"Turbo?" (PrimitiveBoolean, node 50) stays as it is in the file: what it turns off is left out.',
+    ])
+    const on = bound(turbo(true))
+    expect(on.binding).toMatchObject({ steps: [['52', 'value']], cfg: [], negative: [] })
+    expect(on.needs.files.map(({ file }) => file)).toContain('turbo.safetensors')
+  })
+
+  it.each<[string, GivenGraph, number | undefined]>([
+    ['a literal', { '61': node('easy ifElse', { boolean: true, on_false: ['53', 0], on_true: ['52', 0] }) }, 4],
+    ['a literal side', { '61': node('BooleanSwitchNode', { state: false, on_false: 30, on_true: ['52', 0] }) }, 30],
+    ['a value through a reroute', { '50': node('Reroute', { '': ['70', 0] }), '70': node('Bool', { value: true }) }, 4],
+    [
+      'a switch behind a switch',
+      { '53': node('ComfySwitchNode', { switch: true, on_false: ['52', 0], on_true: ['70', 0] }) },
+      12,
+    ],
+    ['what is computed', { '50': node('AskModel', { value: true, model: ['4', 0] }) }, undefined],
+    ['a number', { '50': node('PrimitiveInt', { value: 1 }) }, undefined],
+  ])('the steps of a switch that is set by %s', (_, changes, steps) => {
+    const graph = turbo(false, { '70': node('PrimitiveInt', { value: 12 }), ...changes })
+    expect(bound(graph).defaults.steps).toBe(steps)
+  })
+
+  it('no switch that chooses itself', () => {
+    const own = node('ComfySwitchNode', { switch: true, on_false: ['53', 0], on_true: ['61', 0] })
+    expect(refusal(turbo(true, { '61': own }))).toContain('needs its own result')
+  })
+
+  it('no title that several nodes have, where each has one place', () => {
+    const { binding, defaults } = bound(
+      textToImage({
+        '3': sampler({ steps: ['40', 0] }),
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': sampler({ ...LATER, latent_image: ['3', 0], steps: ['41', 0] }),
+        '40': node('PrimitiveInt', { value: 30 }, 'Steps'),
+        '41': node('PrimitiveInt', { value: 4 }, 'Steps'),
+      }),
+    )
+    expect(binding.steps).toEqual([['40', 'value']])
+    expect(defaults.steps).toBe(30)
+  })
+
+  it.each([
+    ['PreviewAny', { source: ['40', 0] }],
+    ['Any Switch (rgthree)', { any_02: ['40', 0] }],
+    ['PrimitiveInt', { value: ['40', 0] }],
+  ])('a value through %s, which only passes it on', (name, inputs) => {
+    const graph = textToImage({
+      '3': sampler({ steps: ['41', 0] }),
+      '40': node('PrimitiveInt', { value: 12 }),
+      '41': node(name, inputs),
+    })
+    expect(bound(graph).binding.steps).toEqual([['40', 'value']])
   })
 
   it('the file’s values as defaults, with a sampler only if Easel names its pair', () => {
