@@ -10,6 +10,7 @@ import {
   type WorkflowGraph,
   WorkflowProblem,
   wireAt,
+  wiresOf,
 } from './workflow-graph.js'
 
 const SAVES = /save|output|send|export/i
@@ -49,6 +50,7 @@ export function bindOutput(graph: WorkflowGraph, outputClasses?: ReadonlySet<str
       found.map((id) => candidate(graph, id)),
     ),
   )
+  checkFilms(graph, last)
   // A muted node before the saving one.
   checkWires(graph, last.id)
   const leftOut = found.filter((id) => String(imageWire(graph, id)) !== String(last.wire))
@@ -102,13 +104,31 @@ function lastOf(graph: WorkflowGraph, candidates: readonly Candidate[]): Candida
   return last[0] as Candidate
 }
 
+/** A film, a sound or a model in 3D that is made beside the image may be what the workflow is for. */
+function checkFilms(graph: WorkflowGraph, { id, samplers }: Candidate): void {
+  const film = filmsIn(graph).find((it) => {
+    const ancestors = ancestorsOf(graph, it)
+    return samplers.some((sampler) => ancestors.has(sampler))
+  })
+  if (film !== undefined)
+    throw new WorkflowProblem(
+      `The workflow makes more than an image, at ${named(graph, film)}, and only still images can be drawn: if the image is wanted, give ${named(graph, id)} the title "output" in ComfyUI and export it again.`,
+    )
+}
+
+/** The nodes that end in something else than a still image. */
+function filmsIn(graph: WorkflowGraph): string[] {
+  const used = new Set(Object.keys(graph).flatMap((id) => wiresOf(graph, id).map(([, [node]]) => node)))
+  return Object.keys(graph).filter((id) => !used.has(id) && FILMS.test(nodeAt(graph, id)?.class_type ?? ''))
+}
+
 const ambiguous = (graph: WorkflowGraph, ids: readonly string[]) =>
   new WorkflowProblem(
     `The workflow saves several images: give one of ${namedAll(graph, ids)} the title "output" in ComfyUI and export it again.`,
   )
 
 function noOutput(graph: WorkflowGraph): WorkflowProblem {
-  const film = Object.keys(graph).find((id) => FILMS.test(nodeAt(graph, id)?.class_type ?? ''))
+  const [film] = filmsIn(graph)
   return new WorkflowProblem(
     film === undefined
       ? 'The workflow saves no image: connect a Save Image node to the image that is wanted, or give the node that makes it the title "output", and export it again.'

@@ -3,7 +3,7 @@ import { bindOutput } from './bind-output.js'
 import { bindCfg, bindSampler, bindSeed, bindSteps, type Fixed } from './bind-samplers.js'
 import { bindSize, scaleOf } from './bind-size.js'
 import { bindTexts } from './bind-texts.js'
-import { checkImageTitles, checkKept, checkUnbound, type Needs, needsOf } from './requirements.js'
+import { checkImageTitles, checkKept, checkUnbound, checkWiring, type Needs, needsOf } from './requirements.js'
 import { resolveSwitches } from './resolve-switches.js'
 import { samplersIn } from './sampler-nodes.js'
 import { ancestorsOf, named, only, type Slot, type Wire, type WorkflowGraph } from './workflow-graph.js'
@@ -73,9 +73,10 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
   const { output, leftOut } = bindOutput(graph, outputClasses)
   const keep = ancestorsOf(graph, output[0])
   const kept = only(graph, keep)
-  checkKept(graph, kept, new Set(allowNodes))
+  checkWiring(graph, kept)
+  const { main, samplers } = samplersIn(kept, output[0])
+  checkKept(kept, new Set(allowNodes))
   checkImageTitles(kept)
-  const { main, samplers } = samplersIn(kept)
   const cfg = bindCfg(kept, main, samplers)
   const texts = bindTexts(kept, main, samplers, cfg.guided)
   const size = bindSize(kept, main)

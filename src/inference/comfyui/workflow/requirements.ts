@@ -39,12 +39,18 @@ export function needsOf(kept: WorkflowGraph): Needs {
   return { classes: [...classes.values()], files }
 }
 
-/** What no graph may have, whatever is bound in it. @throws WorkflowProblem */
-export function checkKept(graph: WorkflowGraph, kept: WorkflowGraph, allowNodes: ReadonlySet<string>): void {
+/** Each wire ends at a node of the file. @throws WorkflowProblem */
+export function checkWiring(graph: WorkflowGraph, kept: WorkflowGraph): void {
   for (const id of Object.keys(kept)) {
     checkWires(kept, id)
     // The node behind a lost wire may be one that nothing else needs.
     checkLostWires(graph, id)
+  }
+}
+
+/** What no graph may have, whatever is bound in it. @throws WorkflowProblem */
+export function checkKept(kept: WorkflowGraph, allowNodes: ReadonlySet<string>): void {
+  for (const id of Object.keys(kept)) {
     if (!allowNodes.has(nodeAt(kept, id)?.class_type ?? '')) {
       checkImages(kept, id)
       checkReach(kept, id)
@@ -85,6 +91,10 @@ const REACHING = new Set(
     ' ',
   ),
 )
+/** ComfyUI's own nodes that ask a service on the internet, for the money of an account there. */
+const SERVICES =
+  /^(Beeble|Bria[A-Z]|ByteDance|Flux(2?(Pro|Max|Image)|Kontext(Pro|Max)|Erase|VTO)|Gemini|Grok|HeyGen|HitPaw|IdeogramV\d|Kling|Krea\dImage|Luma[A-Z]|Magnific|OpenAI|Recraft|Reve[A-Z]|Runway|Tencent|Topaz|Wavespeed)|Api$/
+
 const REACHING_INPUT = /^(.*_)?(url|urls|path|paths|directory|dir|folder|folder_path|python_code|code)$/i
 const REACHING_VALUE = /^[a-z][a-z0-9+.-]*:\/\/\S+$|^(\/[^\s/]+\/|~[\\/]|[a-z]:[\\/]|\\\\)|(^|[\\/])\.\.([\\/]|$)/i
 
@@ -106,7 +116,7 @@ function checkReach(kept: WorkflowGraph, id: string): void {
   )
   const words = wordsOf(name)
   // The saving node of the output is replaced; one on the way to it would write.
-  if (!reaching && !words.some((word) => REACHING.has(word) || word === 'save')) return
+  if (!reaching && !SERVICES.test(name) && !words.some((word) => REACHING.has(word) || word === 'save')) return
   const where = reaching ? ` at ${shown(reaching[0])}` : ''
   throw new WorkflowProblem(
     `${named(kept, id)} can reach files or addresses outside the server's models${where}: remove it, or allow it with --allow-node '${shown(name)}' if you trust it.`,

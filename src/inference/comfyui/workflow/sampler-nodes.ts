@@ -31,12 +31,12 @@ export function isSampler(graph: WorkflowGraph, id: string): boolean {
 // Each costs a walk over the whole graph.
 const MAX_SAMPLERS = 50
 
-/** All samplers, and the first: the one that draws from nothing. @throws WorkflowProblem */
-export function samplersIn(kept: WorkflowGraph): { main: string; samplers: string[] } {
+/** All samplers, and the first: the one that draws from nothing. `output` makes the image. @throws WorkflowProblem */
+export function samplersIn(kept: WorkflowGraph, output: string): { main: string; samplers: string[] } {
   const samplers = Object.keys(kept).filter((id) => isSampler(kept, id))
   if (samplers.length === 0)
     throw new WorkflowProblem(
-      'The image of the workflow comes from no sampler: give the node that saves a drawn image the title "output" in ComfyUI and export it again.',
+      `The image of the workflow comes from ${named(kept, output)}, and no sampler is before it: save an image that a sampler such as KSampler draws, and export the workflow again.`,
     )
   if (samplers.length > MAX_SAMPLERS)
     throw new WorkflowProblem(

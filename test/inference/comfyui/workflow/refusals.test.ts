@@ -146,7 +146,34 @@ describe('a workflow', () => {
     [
       'without a sampler',
       { '1': node('EmptyImage', { width: 8, height: 8, color: 0 }), '2': saved(['1', 0]) },
-      /comes from no sampler/,
+      /^The image .* comes from "EmptyImage" \(EmptyImage, node 1\), and no sampler is before it: save an image that a sampler/,
+    ],
+    [
+      'without a sampler, of a service on the internet',
+      { '1': node('OpenAIDalle3', { prompt: 'a cat', seed: 1, quality: 'hd' }), '2': saved(['1', 0], 'output') },
+      /comes from "OpenAIDalle3" .* no sampler is before it/,
+    ],
+    [
+      'whose image a service on the internet changes',
+      textToImage({
+        '9': saved(['50', 0]),
+        '50': node('GeminiImage2Node', { prompt: 'add a hat', model: 'gemini', seed: 3, images: ['8', 0] }),
+      }),
+      /"GeminiImage2Node" .* can reach .* outside .*--allow-node 'GeminiImage2Node'/,
+    ],
+    [
+      'that shows an image on the way to a film',
+      textToImage({
+        '9': node('PreviewImage', { images: ['8', 0] }, 'Shown'),
+        '50': node('CreateVideo', { images: ['8', 0], fps: 8 }),
+        '51': node('SaveVideo', { video: ['50', 0] }, 'Film'),
+      }),
+      /^The workflow makes more than an image, at "Film" \(SaveVideo, node 51\), .*give "Shown" \(PreviewImage, node 9\) the title "output"/,
+    ],
+    [
+      'that saves an image and a model in 3D of it',
+      textToImage({ '50': node('SaveGLB', { mesh: ['51', 0] }), '51': node('ImageToMesh', { image: ['8', 0] }) }),
+      /^The workflow makes more than an image, at "SaveGLB"/,
     ],
     [
       'with two first samplers in one image',
@@ -332,6 +359,21 @@ describe('a workflow', () => {
     const said = refusal(graph)
     expect(said).toMatch(sentence)
     expect(isSentence(said)).toBe(true)
+  })
+
+  it('may make a film, too, once its image has the title "output"', () => {
+    const graph = textToImage({ '9': saved(['8', 0], 'output'), '50': node('SaveWEBM', { images: ['8', 0] }) })
+    expect(bound(graph).binding.output).toEqual(['8', 0])
+    const apart = textToImage({ '50': node('SaveAudio', { audio: ['51', 0] }), '51': node('LoadAudio', {}) })
+    expect(bound(apart).binding.output).toEqual(['8', 0])
+  })
+
+  it('that makes only a film names the node that saves it', () => {
+    const film = textToImage({
+      '2': node('VideoModelLoader', { name: 'a.safetensors' }),
+      '9': node('SaveWEBM', { images: ['8', 0], model: ['2', 0] }),
+    })
+    expect(refusal(film)).toContain('"SaveWEBM" (SaveWEBM, node 9) makes something else')
   })
 
   it('may have all that on branches that the image does not need', () => {
