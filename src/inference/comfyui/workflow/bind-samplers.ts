@@ -49,7 +49,7 @@ const addsNoNoise = (kept: WorkflowGraph, id: string) => {
 /** The passes that go on with the main sampler's noise, from a step on: one image's steps, divided. */
 const isPart = (kept: WorkflowGraph, id: string) => inputOf(kept, id, 'start_at_step') !== undefined
 
-const partsOf = (kept: WorkflowGraph, main: string, samplers: readonly string[]) =>
+export const partsOf = (kept: WorkflowGraph, main: string, samplers: readonly string[]) =>
   isPart(kept, main) ? samplers.filter((id) => id !== main && isPart(kept, id) && addsNoNoise(kept, id)) : []
 
 /** The steps, and where the parts of a chain begin and end. */

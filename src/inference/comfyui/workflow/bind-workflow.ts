@@ -1,6 +1,6 @@
 import type { Sampler } from '../../../core/generations/generation.js'
 import { bindOutput } from './bind-output.js'
-import { bindCfg, bindSampler, bindSeed, bindSteps, type Fixed } from './bind-samplers.js'
+import { bindCfg, bindSampler, bindSeed, bindSteps, type Fixed, partsOf } from './bind-samplers.js'
 import { bindSize, scaleOf } from './bind-size.js'
 import { bindTexts } from './bind-texts.js'
 import { checkImageTitles, checkKept, checkUnbound, checkWiring, type Needs, needsOf } from './requirements.js'
@@ -78,7 +78,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
   checkKept(kept, new Set(allowNodes))
   checkImageTitles(kept)
   const cfg = bindCfg(kept, main, samplers)
-  const texts = bindTexts(kept, main, samplers, cfg.guided)
+  const texts = bindTexts(kept, main, { samplers, parts: partsOf(kept, main, samplers), guided: cfg.guided })
   const size = bindSize(kept, main)
   const seed = bindSeed(kept, samplers)
   const steps = bindSteps(kept, main, samplers)

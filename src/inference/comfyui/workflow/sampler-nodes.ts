@@ -55,8 +55,8 @@ export function samplersIn(kept: WorkflowGraph, output: string): { main: string;
   return { main, samplers }
 }
 
-/** What carries no setting: a search for one must not end at another sampler, or at a loader. */
-const OTHER_WIRES =
+/** What carries no setting and no text: a search for one must not end at another sampler, or at a loader. */
+export const OTHER_WIRES =
   /^(model|clip|vae|latent|latent_image|latents|samples|image|images|pixels|mask|positive|negative|conditioning|cond\d*|control_net)$/
 
 /** The nearest nodes with that input, from a wire of a sampler on. */

@@ -21,6 +21,8 @@ function shownBinding({ keep: _, ...binding }: Binding) {
   )
 }
 
+const slots = (text: string) => text.split(' ').map((slot) => slot.split('.'))
+
 const PLAIN = {
   ...{ prompt: '6.text', negative: '7.text', width: '5.width', height: '5.height', batch: '5.batch_size' },
   ...{ seed: '3.seed', steps: '3.steps', cfg: '3.cfg', sampler: '3.sampler_name', scheduler: '3.scheduler' },
@@ -318,6 +320,40 @@ describe('binds', () => {
       { prompt: [['41', 'value']] },
     ],
     [
+      'the prompt behind an instruction to the model',
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+        '40': node('StringConcatenate', { string_a: ['41', 0], string_b: ['42', 0], delimiter: '' }),
+        '41': node('PrimitiveString', { value: 'You are an assistant designed to draw. <Prompt Start> ' }),
+        '42': node('PrimitiveString', { value: 'a cat' }),
+      }),
+      { prompt: [['42', 'value']] },
+    ],
+    [
+      'the prompt that takes a place in an instruction',
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['39', 0], clip: ['4', 1] }),
+        '39': node('PreviewAny', { source: ['40', 0] }),
+        '40': node('TextGenerate', { prompt: ['41', 0], max_length: 9, sampling_mode: 'on', clip: ['4', 1] }),
+        '41': node('StringReplace', {
+          string: '[SYSTEM_PROMPT] Enlarge {prompt}',
+          find: '{prompt}',
+          replace: ['42', 0],
+        }),
+        '42': node('PrimitiveStringMultiline', { value: 'a cat' }),
+      }),
+      { prompt: [['42', 'value']] },
+    ],
+    [
+      'the text that a titled node joins to another',
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+        '40': node('StringConcatenate', { string_a: ['41', 0], string_b: 'a cat', delimiter: ', ' }, 'prompt'),
+        '41': node('PrimitiveString', { value: 'masterpiece' }),
+      }),
+      { prompt: [['40', 'string_b']] },
+    ],
+    [
       'a detail node between sampler and sigmas',
       customAdvanced({
         '3': node('SamplerCustomAdvanced', {
@@ -518,6 +554,58 @@ describe('binds', () => {
     expect(notes).toEqual([
       'The text of "of the detailer" (CLIPTextEncode, node 32), for "KSampler" (KSampler, node 30), stays as it is in the file.',
       'The steps, cfg and sampler of "KSampler" (KSampler, node 30) stay as they are in the file.',
+    ])
+  })
+
+  const refined = (title?: string) =>
+    bound(
+      textToImage({
+        '3': advanced({ end_at_step: 10 }),
+        '6': node('CLIPTextEncode', { text: 'a cat', clip: ['4', 1] }, title),
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': advanced({
+          ...{ add_noise: 'disable', start_at_step: 10, latent_image: ['3', 0] },
+          ...{ positive: ['31', 0], negative: ['32', 0] },
+        }),
+        '31': node('CLIPTextEncode', { text: 'a cat, sharp', clip: ['4', 1] }, 'Refined'),
+        '32': node('CLIPTextEncode', { text: 'blurred', clip: ['4', 1] }),
+      }),
+    )
+
+  it('the other text of a pass that goes on with the same image, too, and says so', () => {
+    expect(refined().binding).toMatchObject({ prompt: slots('6.text 31.text'), negative: slots('7.text 32.text') })
+    expect(refined().notes).toEqual([
+      'The text of "Refined" (CLIPTextEncode, node 31), for "KSamplerAdvanced" (KSamplerAdvanced, node 30), is replaced, too, because that one goes on with the same image.',
+    ])
+  })
+
+  it('only the text with the title "prompt", and says which one stays', () => {
+    expect(refined('prompt').binding.prompt).toEqual([['6', 'text']])
+    expect(refined('prompt').notes[0]).toMatch(/^The text of "Refined" .* stays as it is in the file\.$/)
+    const { binding, notes } = bound(
+      textToImage({
+        '3': sampler({ positive: ['40', 0] }),
+        '6': node('CLIPTextEncode', { text: 'a cat', clip: ['4', 1] }, 'Prompt'),
+        '40': node('ConditioningCombine', { conditioning_1: ['6', 0], conditioning_2: ['41', 0] }),
+        '41': node('CLIPTextEncode', { text: 'a dog', clip: ['4', 1] }, 'Dog'),
+      }),
+    )
+    expect(binding.prompt).toEqual([['6', 'text']])
+    expect(notes).toEqual([
+      'The text of "Dog" (CLIPTextEncode, node 41), for "KSampler" (KSampler, node 3), stays as it is in the file.',
+    ])
+  })
+
+  it('a prompt that something is made of, and says what', () => {
+    const { notes } = bound(
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+        '40': node('TextGenerate', { prompt: ['41', 0], clip: ['4', 1] }, 'Enlarge'),
+        '41': node('PrimitiveString', { value: 'a cat' }),
+      }),
+    )
+    expect(notes).toEqual([
+      '"Enlarge" (TextGenerate, node 40) makes its text of the one that is asked for and of what stays as it is in the file.',
     ])
   })
 

@@ -204,7 +204,17 @@ describe('a workflow', () => {
         '6': encoder(['40', 0]),
         '40': node('StringConcatenate', { string_a: 'a', string_b: 'b', delimiter: '' }, 'Join'),
       }),
-      /made of several parts: .*"Join" \(StringConcatenate, node 40\), the title "prompt"/,
+      /made of several parts: put the text that is to be replaced into a node of its own, .* the title "prompt", connect it to "Join" \(StringConcatenate, node 40\), and/,
+    ],
+    [
+      'with a trigger word before the prompt',
+      textToImage({
+        '6': encoder(['40', 0]),
+        '40': node('StringConcatenate', { string_a: ['41', 0], string_b: ['42', 0], delimiter: ', ' }, 'Join'),
+        '41': node('PrimitiveString', { value: 'pixel art' }, 'Trigger'),
+        '42': node('PrimitiveString', { value: 'a cat' }, 'Text'),
+      }),
+      /give the node that holds the text, one of "Text" \(PrimitiveString, node 42\) and "Trigger" \(PrimitiveString, node 41\), the title "prompt"/,
     ],
     [
       'whose prompt is written by a model',
@@ -240,6 +250,23 @@ describe('a workflow', () => {
       'with the title "prompt" at a node without a text',
       textToImage({ '5': node('EmptyLatentImage', { width: 512, height: 512, batch_size: 1 }, 'prompt') }),
       /^"prompt" \(EmptyLatentImage, node 5\) has the title "prompt", but not one text/,
+    ],
+    [
+      'with the title "prompt" at a node with several texts',
+      textToImage({
+        '6': encoder(['40', 0]),
+        '40': node('StringConcatenate', { string_a: 'a', string_b: 'b', delimiter: '' }, 'prompt'),
+      }),
+      /^"prompt" \(StringConcatenate, node 40\) .* not one text of its own: put the text into a node of its own/,
+    ],
+    [
+      'with the title "prompt" at an encoder of a joined text',
+      textToImage({
+        '6': encoder(['40', 0], 'prompt'),
+        '40': node('StringConcatenate', { string_a: ['41', 0], string_b: 'b', delimiter: '' }),
+        '41': node('PrimitiveString', { value: 'a cat' }, 'Text'),
+      }),
+      /^"prompt" \(CLIPTextEncode, node 6\) .*: give that title to the node that holds the text, one of "StringConcatenate" \(StringConcatenate, node 40\) and "Text" \(PrimitiveString, node 41\), and/,
     ],
     [
       'with the title "seed" at a node without one',

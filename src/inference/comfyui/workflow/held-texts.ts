@@ -1,0 +1,168 @@
+import { titled } from './node-titles.js'
+import { isPlaceholder, valueInput } from './node-values.js'
+import { OTHER_WIRES } from './sampler-nodes.js'
+import {
+  inputOf,
+  named,
+  namedAll,
+  nodeAt,
+  type Slot,
+  type WorkflowGraph,
+  WorkflowProblem,
+  wireAt,
+  wireOf,
+  wiresOf,
+} from './workflow-graph.js'
+
+export type Side = 'positive' | 'negative'
+export const TITLE = { positive: 'prompt', negative: 'negative' } as const
+export const CALLED = { positive: 'prompt', negative: 'negative prompt' } as const
+
+/** The inputs of text encoders. Not `system_prompt`, which belongs to the model. */
+const TEXT_INPUTS = [
+  'text',
+  'text_g',
+  'text_l',
+  'clip_l',
+  'clip_g',
+  't5xxl',
+  'llama',
+  'prompt',
+  'user_prompt',
+  'bert',
+  'mt5xl',
+  'positive_prompt',
+]
+
+/** The inputs that carry conditioning from node to node. */
+export const CONDITIONING = /^(conditioning|cond)(_?\d+|_to|_from)?$|^(positive|negative)$/
+
+/** What nodes that join, replace or write texts call them; not what they put between them, or look for. */
+const PART = /text|string|prompt|caption|prefix|suffix|value|positive|negative|^[a-z]\d?$/i
+
+/** It tells a language model what to do with the text that follows: no part of the prompt. */
+const INSTRUCTION =
+  /\[SYSTEM_PROMPT\]|<prompt start>|^\W*you are an? [^.,\n]*\b(assistant|expert|engineer|writer|designer|artist|agent|model|ai)\b/i
+
+/** Where a text is written; `within` makes it of that text and of others, which stay. */
+export interface Held {
+  readonly slot: Slot
+  readonly within?: string
+}
+
+/** A loader that has both texts names them `positive` and `negative`; all texts of an encoder are the prompt's. */
+export function textInputs(kept: WorkflowGraph, id: string, side: Side): Slot[] {
+  if (typeof inputOf(kept, id, side) === 'string') return [[id, side]]
+  // A node that takes conditioning, such as a region's, may have a text for something else.
+  if (wiresOf(kept, id).some(([name]) => CONDITIONING.test(name))) return []
+  return TEXT_INPUTS.filter((name) => {
+    const value = inputOf(kept, id, name)
+    return typeof value === 'string' || wireOf(value) !== undefined
+  }).map((name) => [id, name])
+}
+
+/**
+ * At the encoder, at the node that holds nothing else, or at the one part of a text that is no instruction; undefined
+ * if there are several.
+ */
+export function heldText(kept: WorkflowGraph, [id, input]: Slot): Held | undefined {
+  const wire = wireAt(kept, id, input)
+  if (!wire) return { slot: [id, input] }
+  const own = valueInput(kept, wire[0]) ?? onlyText(kept, wire[0])
+  if (own !== undefined && typeof inputOf(kept, wire[0], own) === 'string') return { slot: [wire[0], own] }
+  const [part, another] = partsBehind(kept, wire[0])
+  // What asks a model may have one text and get the rest from there.
+  const isOnly = part && another === undefined && !wiresOf(kept, part[0]).some(([name]) => OTHER_WIRES.test(name))
+  return isOnly ? { slot: part, within: wire[0] } : undefined
+}
+
+/** The input of a node that is a text, where there is one and it takes no wires, which would make it a computation. */
+function onlyText(kept: WorkflowGraph, id: string): string | undefined {
+  if (wiresOf(kept, id).length > 0) return undefined
+  const texts = Object.entries(nodeAt(kept, id)?.inputs ?? {}).filter(([, value]) => typeof value === 'string')
+  return texts.length === 1 ? texts[0]?.[0] : undefined
+}
+
+/** The texts that a node makes its own of. */
+function partsBehind(kept: WorkflowGraph, id: string): Slot[] {
+  const open = [id]
+  const seen = new Set<string>()
+  const found: Slot[] = []
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (seen.has(next)) continue
+    seen.add(next)
+    found.push(...partsAt(kept, next))
+    for (const [name] of wiresOf(kept, next)) {
+      const wire = OTHER_WIRES.test(name) ? undefined : wireAt(kept, next, name)
+      if (wire) open.push(wire[0])
+    }
+  }
+  return found
+}
+
+function partsAt(kept: WorkflowGraph, id: string): Slot[] {
+  const isPart = (name: string, value: unknown) =>
+    typeof value === 'string' && /[\p{L}\p{N}]/u.test(value) && !isPlaceholder(value) && !/^system/i.test(name)
+  const own = onlyText(kept, id)
+  return Object.entries(nodeAt(kept, id)?.inputs ?? {})
+    .filter(([name, value]) => isPart(name, value) && (name === own || PART.test(name)))
+    .filter(([, value]) => !INSTRUCTION.test(String(value)))
+    .map(([name]) => [id, name])
+}
+
+/** Those whose text a title points out: the encoders among these nodes, and what holds one part of a text that they get. */
+function holders(kept: WorkflowGraph, ids: readonly string[], side: Side): string[] {
+  const parts = makersOf(kept, ids, side).flatMap((node) => partsBehind(kept, node).map(([it]) => it))
+  const encoders = ids.filter((id) => textInputs(kept, id, side).some((slot) => heldText(kept, slot)))
+  return [...new Set([...encoders, ...parts])].filter((id) => textsAt(kept, id, side).length > 0)
+}
+
+/** What makes the texts of these nodes; an encoder with a text of its own does. */
+const makersOf = (kept: WorkflowGraph, ids: readonly string[], side: Side): string[] => {
+  const sources = ids.flatMap((id) => {
+    const encoder = textInputs(kept, id, side)
+    return encoder.length > 0 ? encoder.map(([, input]) => wireAt(kept, id, input)?.[0] ?? id) : [id]
+  })
+  return [...new Set(sources)]
+}
+
+/** For a text that the nodes make of several. */
+export function ambiguousText(kept: WorkflowGraph, main: string, side: Side, ids: readonly string[]): WorkflowProblem {
+  const found = holders(kept, ids, side)
+  const how =
+    found.length > 0
+      ? `give the node that holds the text, one of ${namedAll(kept, found)}, the title "${TITLE[side]}" in ComfyUI`
+      : `put the text that is to be replaced into a node of its own, such as Text (Multiline), with the title "${TITLE[side]}", connect it to ${namedAll(kept, makersOf(kept, ids, side))}`
+  return new WorkflowProblem(
+    `The ${CALLED[side]} of ${named(kept, main)} is made of several parts: ${how}, and export the workflow again.`,
+  )
+}
+
+/** The texts of a node that a title points out; none if it has no text, or several that are not one. */
+function textsAt(kept: WorkflowGraph, id: string, side: Side): Slot[] {
+  const encoder = textInputs(kept, id, side)
+  const held = encoder.map((slot) => heldText(kept, slot))
+  if (encoder.length > 0) return held.every((it) => it !== undefined) ? held.map(({ slot }) => slot) : []
+  const literals = Object.entries(nodeAt(kept, id)?.inputs ?? {}).filter(([, value]) => typeof value === 'string')
+  const called = literals.filter(([name]) => ['value', 'string', 'text', side].includes(name))
+  const parts = literals.filter(([name]) => PART.test(name))
+  const found = [called, literals, parts].find((those) => those.length === 1) ?? []
+  return found.map(([name]) => [id, name])
+}
+
+/** The text of a node that a person has pointed out. @throws WorkflowProblem */
+export function titledText(kept: WorkflowGraph, id: string, side: Side): Slot[] {
+  const own = textsAt(kept, id, side)
+  if (own.length > 0) return own
+  const behind = holders(kept, [id], side).filter((it) => it !== id)
+  // An encoder with a title beside the node that holds its text, which has the title, too.
+  const others = new Set(titled(kept, TITLE[side]))
+  if (behind.some((it) => others.has(it))) return []
+  const how =
+    behind.length > 0
+      ? `give that title to the node that holds the text, one of ${namedAll(kept, behind)}`
+      : 'put the text into a node of its own, such as Text (Multiline), give that one the title and connect it'
+  throw new WorkflowProblem(
+    `${named(kept, id)} has the title "${TITLE[side]}", but not one text of its own: ${how}, and export the workflow again.`,
+  )
+}
