@@ -66,7 +66,7 @@ export function bindSteps(
   if (computedBy !== undefined) return none(`${named(kept, computedBy)} computes the steps`)
   const steps = numberOf(value)
   const parts = partsOf(kept, main, samplers)
-  const other = parts.find((id) => numberAt(kept, id, 'steps') !== steps)
+  const other = parts.find((id) => inputOf(kept, id, 'steps') === undefined || numberAt(kept, id, 'steps') !== steps)
   if (other !== undefined) return none(`${named(kept, other)} goes on with another number of steps`)
   const found = [main, ...parts].flatMap((id) => boundsOf(kept, id, steps))
   const split = splitsOf(kept, main, steps)
@@ -106,7 +106,7 @@ export function bindCfg(kept: WorkflowGraph, main: string, samplers: readonly st
   if (computedBy !== undefined) return none(`${named(kept, computedBy)} computes it`, true)
   const cfg = numberOf(value)
   if (cfg === 1) return none(`${named(kept, own[0])} has a cfg of 1, which means no guidance`, false)
-  const parts = partsOf(kept, main, samplers).filter((id) => numberAt(kept, id, 'cfg') === cfg)
+  const parts = partsOf(kept, main, samplers).filter((id) => cfg !== undefined && numberAt(kept, id, 'cfg') === cfg)
   return {
     slots: unique([...slots, ...parts.flatMap((id) => settle(kept, [id, 'cfg']).slots)]),
     value: cfg,

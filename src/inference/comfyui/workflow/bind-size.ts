@@ -1,7 +1,8 @@
 import { unique } from './bind-samplers.js'
 import { titled } from './node-titles.js'
-import { numberAt, settle, titledNumber } from './node-values.js'
+import { numberAt, type Settled, settle, titledNumber } from './node-values.js'
 import {
+  ancestorsOf,
   descendantsOf,
   inputOf,
   named,
@@ -21,72 +22,107 @@ const PAIRS: readonly Pair[] = [
   ['width', 'height'],
   ['empty_latent_width', 'empty_latent_height'],
 ]
-/** Besides those: what SDXL's encoders are told. */
-const REPEATED: readonly Pair[] = [...PAIRS, ['target_width', 'target_height']]
+/** Besides those: what SDXL's encoders are told, and what a node that resizes takes for this way of doing so. */
+const REPEATED: readonly Pair[] = [
+  ...PAIRS,
+  ['target_width', 'target_height'],
+  ['resize_type.width', 'resize_type.height'],
+]
 
 const LATENT = /^(samples|latent|latents|latent_image)(_?\d+|_to|_from)?$/
 const PICTURE = /^(image|images|pixels)(_?\d+)?$/
 
-/** The size where the file computes it. */
+/** The size where the file does not say it. */
 const UNKNOWN = 1024
+
+/** Latents of which one element is so many pixels wide and high, where that is more than the usual 8. */
+const PIXELS: Readonly<Record<string, number>> = {
+  ...{ EmptyFlux2LatentImage: 16, EmptyHunyuanVideo15Latent: 16, EmptyChromaRadianceLatentImage: 16 },
+  ...{ EmptyHunyuanImageLatent: 32, EmptyHiDreamO1LatentImage: 32 },
+}
 
 const pairOf = (kept: WorkflowGraph, id: string, pairs = PAIRS): Pair | undefined =>
   pairs.find(([width, height]) => inputOf(kept, id, width) !== undefined && inputOf(kept, id, height) !== undefined)
 
 /**
  * The inputs that get the size: at the empty latent of the main sampler, and wherever the same two numbers are
- * repeated. Sizes of later passes keep their ratio.
+ * repeated. Sizes of later passes keep their ratio. `multiple`: of other widths and heights the image would be smaller.
  * @throws WorkflowProblem
  */
-export function bindSize(kept: WorkflowGraph, main: string) {
+export function bindSize(kept: WorkflowGraph, main: string, samplers: readonly string[]) {
   const { width, height, batch, settled } = emptySize(kept, main)
-  const notes = [...new Set(settled.flatMap(({ computedBy }) => computedBy ?? []))].map(
-    (id) =>
-      `The size that ${named(kept, id)} computes is replaced by the one that is asked for, ${UNKNOWN} by ${UNKNOWN} if none is.`,
-  )
   const [w, h] = settled.map(({ value }) => Number(value) || undefined)
   const known = w !== undefined && h !== undefined ? ([w, h] as const) : undefined
-  const after = descendantsOf(kept, [main])
-  after.delete(main)
+  const sources = new Set(settled.flatMap(({ computedBy }) => computedBy ?? []))
+  const notes = [...sources].map((id) => replaced(kept, id, known))
+  const later = laterSizes(kept, main, samplers)
+  const [widths, heights] = [[...width], [...height]]
   const bound = new Set([...width, ...height].map(String))
+  const holders = new Set([...width, ...height].map(([id]) => id))
   const scaledWidth: Slot[] = []
   const scaledHeight: Slot[] = []
   const done = new Set<string>()
-  for (const id of Object.keys(kept))
-    for (const [wide, high] of REPEATED) {
-      const [a, b] = [numberAt(kept, id, wide), numberAt(kept, id, high)]
-      if (a === undefined || b === undefined) continue
-      // Many nodes may get the same two wires: what feeds them is written once.
-      const sources = [wireAt(kept, id, wide), wireAt(kept, id, high)]
-      const key = JSON.stringify([...sources, after.has(id)])
-      if (!sources.includes(undefined) && done.has(key)) continue
-      done.add(key)
-      const slots = [settle(kept, [id, wide]).slots, settle(kept, [id, high]).slots] as const
-      if (slots.flat().every((slot) => bound.has(String(slot)))) continue
-      if (after.has(id) && !known) throw unscalable(kept, id)
-      if (known && a === known[0] && b === known[1]) {
-        for (const slot of slots[0]) width.push(slot)
-        for (const slot of slots[1]) height.push(slot)
-      } else if (after.has(id) && isResize(kept, id)) {
-        // 0 means "as the ratio wants it".
-        if (a > 0) for (const slot of slots[0]) scaledWidth.push(slot)
-        if (b > 0) for (const slot of slots[1]) scaledHeight.push(slot)
-      } else notes.push(`The size ${a} by ${b} of ${named(kept, id)} stays as it is in the file.`)
-    }
+  for (const [id, pair] of sizesIn(kept)) {
+    const [a, b] = pair.map((input) => numberAt(kept, id, input)) as [number, number]
+    // Many nodes may get the same two wires: what feeds them is written once.
+    const wires = pair.map((input) => wireAt(kept, id, input))
+    const key = JSON.stringify([...wires, later.has(id)])
+    if (!wires.includes(undefined) && done.has(key)) continue
+    done.add(key)
+    const sides = pair.map((input) => settle(kept, [id, input])) as [Settled, Settled]
+    const slots = [sides[0].slots, sides[1].slots] as const
+    if (slots.flat().every((slot) => bound.has(String(slot))) || sources.has(id)) continue
+    // What is computed of the size follows by itself.
+    if (sides.some((it) => isMadeOf(kept, it, holders))) continue
+    if (later.has(id) && !known) throw unscalable(kept, id)
+    if (known && a === known[0] && b === known[1]) {
+      for (const slot of slots[0]) widths.push(slot)
+      for (const slot of slots[1]) heights.push(slot)
+      for (const slot of slots.flat()) bound.add(String(slot))
+    } else if (later.has(id)) {
+      // 0 means "as the ratio wants it".
+      if (a > 0) for (const slot of slots[0]) scaledWidth.push(slot)
+      if (b > 0) for (const slot of slots[1]) scaledHeight.push(slot)
+    } else notes.push(`The size ${a} by ${b} of ${named(kept, id)} stays as it is in the file.`)
+  }
+  const first = Object.keys(kept).filter((id) => !later.has(id))
+  const multiple = Math.max(8, ...first.map((id) => PIXELS[nodeAt(kept, id)?.class_type ?? ''] ?? 8))
   return {
-    width: unique(width),
-    height: unique(height),
-    batch,
-    scaledWidth: unique(scaledWidth),
-    scaledHeight: unique(scaledHeight),
+    ...{ width: unique(widths), height: unique(heights), batch, multiple },
+    ...{ scaledWidth: unique(scaledWidth), scaledHeight: unique(scaledHeight) },
     file: { width: w ?? UNKNOWN, height: h ?? UNKNOWN },
-    notes,
+    notes: [...new Set(notes)],
   }
 }
 
+const isMadeOf = (kept: WorkflowGraph, { computedBy }: Settled, holders: ReadonlySet<string>) =>
+  computedBy !== undefined && [...ancestorsOf(kept, computedBy)].some((id) => holders.has(id))
+
+const replaced = (kept: WorkflowGraph, id: string, known: readonly [number, number] | undefined) =>
+  `The size that ${named(kept, id)} computes is replaced by the one that is asked for${known ? '' : `, ${UNKNOWN} by ${UNKNOWN} if none is: give the version defaults if its model needs others`}.`
+
+/** The nodes with a width and a height that the file says. */
+const sizesIn = (kept: WorkflowGraph): [id: string, Pair][] =>
+  Object.keys(kept).flatMap((id) =>
+    REPEATED.filter((pair) => pair.every((input) => numberAt(kept, id, input) !== undefined)).map(
+      (pair): [string, Pair] => [id, pair],
+    ),
+  )
+
+/** The nodes that size an image after the main sampler, or begin another one of which it is made. */
+function laterSizes(kept: WorkflowGraph, main: string, samplers: readonly string[]): Set<string> {
+  const after = [...descendantsOf(kept, [main])].filter((id) => id !== main && isResize(kept, id))
+  const own = new Set(latentSources(kept, main))
+  const others = samplers.filter((id) => id !== main).flatMap((id) => latentSources(kept, id))
+  return new Set([...after, ...others.filter((id) => !own.has(id) && id !== main)])
+}
+
 /** A size that the image takes, not one of tiles or regions. */
-const isResize = (kept: WorkflowGraph, id: string) =>
-  wiresOf(kept, id).some(([name]) => LATENT.test(name) || PICTURE.test(name))
+const isResize = (kept: WorkflowGraph, id: string) => imageWires(kept, id).length > 0
+
+/** The wires with an image, as pixels or as a latent. */
+const imageWires = (kept: WorkflowGraph, id: string) =>
+  wiresOf(kept, id).filter(([name]) => LATENT.test(name) || PICTURE.test(name) || name === 'input')
 
 const unscalable = (kept: WorkflowGraph, id: string) =>
   new WorkflowProblem(
@@ -112,7 +148,7 @@ function emptySize(kept: WorkflowGraph, main: string) {
 
 function sizeNode(kept: WorkflowGraph, main: string): { width: Slot; height: Slot } {
   const asked = titled(kept, 'size')
-  const sources = asked.length > 0 ? asked : latentSources(kept, main)
+  const sources = asked.length > 0 ? asked : latentSources(kept, main, 'no image')
   const [id, another] = sources
   if (another !== undefined)
     throw new WorkflowProblem(
@@ -130,8 +166,8 @@ const batchesOf = (kept: WorkflowGraph): Slot[] =>
     .filter((id) => pairOf(kept, id) || /latent/i.test(nodeAt(kept, id)?.class_type ?? ''))
     .map((id) => [id, 'batch_size'])
 
-/** Follows the latent of a sampler up to what makes it from a size alone. @throws WorkflowProblem for an image */
-function latentSources(kept: WorkflowGraph, main: string): string[] {
+/** Follows the latent of a sampler up to what makes it from a size alone. @throws WorkflowProblem for an image, where asked to */
+function latentSources(kept: WorkflowGraph, main: string, refuse?: 'no image'): string[] {
   const open: Wire[] = latentWires(kept, main)
   const seen = new Set<string>()
   const found: string[] = []
@@ -141,7 +177,8 @@ function latentSources(kept: WorkflowGraph, main: string): string[] {
     seen.add(id)
     const wires = latentWires(kept, id)
     const picture = wiresOf(kept, id).find(([name]) => PICTURE.test(name))
-    if (picture) throw fromImage(kept, id)
+    if (picture && refuse) throw fromImage(kept, id)
+    if (picture) continue
     if (wires.length > 0) open.push(...wires)
     else found.push(id)
   }
@@ -174,31 +211,41 @@ const noSize = (kept: WorkflowGraph, id: string) =>
  * The size of the image divided by the asked one, from the last pass back to the main sampler; undefined where the
  * graph does not say it.
  */
-export function scaleOf(kept: WorkflowGraph, main: string, output: string, file: { width: number; height: number }) {
-  const between = descendantsOf(kept, [main])
+export function scaleOf(
+  kept: WorkflowGraph,
+  { main, samplers, output }: { main: string; samplers: readonly string[]; output: string },
+  file: { width: number; height: number },
+) {
+  const between = new Set([...descendantsOf(kept, [main]), ...laterSizes(kept, main, samplers)])
   let scale = 1
   let id = output
   for (const passed = new Set<string>(); id !== main; ) {
     if (passed.has(id) || !between.has(id)) return undefined
     passed.add(id)
     const name = nodeAt(kept, id)?.class_type ?? ''
-    const pair = pairOf(kept, id)
-    const by = ['scale_by', 'upscale_by'].find((input) => inputOf(kept, id, input) !== undefined)
+    const pair = pairOf(kept, id, REPEATED)
+    const by = ['scale_by', 'upscale_by', 'resize_type.multiplier'].find(
+      (input) => inputOf(kept, id, input) !== undefined,
+    )
     if (by !== undefined) {
       const factor = numberAt(kept, id, by)
       if (factor === undefined) return undefined
       scale *= factor
-    } else if (pair && /^(LatentUpscale|ImageScale)$/.test(name)) {
+    } else if (pair && SETS_SIZE.test(name)) {
       const [a = 0, b = 0] = [numberAt(kept, id, pair[0]), numberAt(kept, id, pair[1])]
       if (a * file.height !== b * file.width || a === 0) return undefined
       return (scale * a) / file.width
     } else if (!SAME_SIZE.test(name)) return undefined
-    const next = wiresOf(kept, id).find(([input]) => LATENT.test(input) || PICTURE.test(input))
+    const [next] = imageWires(kept, id)
     if (!next) return undefined
     id = wireAt(kept, id, next[0])?.[0] ?? ''
   }
   return scale
 }
+
+/** Nodes whose image has their width and height. */
+const SETS_SIZE =
+  /^(LatentUpscale|ImageScale|ResizeImageMaskNode|Empty(SD3|Flux2|ChromaRadiance|HunyuanImage|HiDreamO1)?Latent(Image)?)$/
 
 /** Nodes whose image is as large as the one they get. */
 const SAME_SIZE =

@@ -50,6 +50,8 @@ export interface BoundWorkflow {
     readonly negativePrompt?: string
     readonly prompt?: string
   }
+  /** The server rounds widths and heights that are no multiples of it. */
+  readonly sizeMultiple: number
   /** Easel's parameters that have no effect, each with the reason. */
   readonly fixed: Fixed[]
   readonly needs: Needs
@@ -79,7 +81,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
   checkImageTitles(kept)
   const cfg = bindCfg(kept, main, samplers)
   const texts = bindTexts(kept, main, { samplers, parts: partsOf(kept, main, samplers), guided: cfg.guided })
-  const size = bindSize(kept, main)
+  const size = bindSize(kept, main, samplers)
   const seed = bindSeed(kept, samplers)
   const steps = bindSteps(kept, main, samplers)
   const sampler = bindSampler(kept, main, samplers)
@@ -88,7 +90,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
     ...{ seed: seed.slots, steps: steps.slots, stepBounds: steps.bounds, cfg: cfg.slots },
     ...{ sampler: sampler.sampler, scheduler: sampler.scheduler },
     ...{ scaledWidth: size.scaledWidth, scaledHeight: size.scaledHeight },
-    ...{ output, samplers, scale: scaleOf(kept, main, output[0], size.file), keep: [...keep] },
+    ...{ output, samplers, scale: scaleOf(kept, { main, samplers, output: output[0] }, size.file), keep: [...keep] },
   }
   checkUnbound(kept, slotsOf(binding))
   return {
@@ -104,6 +106,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
     },
     fixed: fixedOf({ cfg, steps, sampler, hasNegative: texts.negative.length > 0 }),
     needs: needsOf(kept),
+    sizeMultiple: size.multiple,
     notes: [
       ...leftOut.map((id) => `${named(graph, id)} is left out, because it saves another image.`),
       ...[...texts.notes, ...size.notes, ...seed.notes],

@@ -1,3 +1,4 @@
+import { evaluate } from './arithmetic.js'
 import { type Role, titled } from './node-titles.js'
 import {
   inputOf,
@@ -5,13 +6,14 @@ import {
   nodeAt,
   type Slot,
   usersOf,
+  type Wire,
   type WorkflowGraph,
   WorkflowProblem,
   wireAt,
   wiresOf,
 } from './workflow-graph.js'
 
-/** Where a value is written, and the file's own value; `computedBy` is the node whose result is overwritten. */
+/** Where a value is written, and the file's own, if it is known; `computedBy` is the node whose result is overwritten. */
 export interface Settled {
   readonly slots: readonly Slot[]
   readonly value: unknown
@@ -52,7 +54,7 @@ export function settle(graph: WorkflowGraph, [id, input]: Slot, kind: 'number' |
   const shared = users.some((slot) => !isOurs(slot) && FAMILIES.some((it) => inFamily(slot[1], it)))
   const held = valueInput(graph, wire[0])
   const isKind = held !== undefined && isOf(kind, inputOf(graph, wire[0], held))
-  if (!isKind) return { slots: own, value: undefined, computedBy: wire[0] }
+  if (!isKind) return { slots: own, value: kind === 'number' ? computed(graph, wire) : undefined, computedBy: wire[0] }
   const value = inputOf(graph, wire[0], held)
   return shared ? { slots: own, value } : { slots: [[wire[0], held]], value }
 }
@@ -60,12 +62,52 @@ export function settle(graph: WorkflowGraph, [id, input]: Slot, kind: 'number' |
 const isOf = (kind: 'number' | 'text', value: unknown) =>
   isPlaceholder(value) || (kind === 'number' ? numberOf(value) !== undefined : typeof value === 'string')
 
-/** The number at an input, or at the node that holds it; undefined if it is computed. */
-export function numberAt(graph: WorkflowGraph, id: string, input: string): number | undefined {
+/** The number at an input, at the node that holds it, or what it comes to there; undefined if the file does not say it. */
+export function numberAt(graph: WorkflowGraph, id: string, input: string, depth = 0): number | undefined {
   const wire = wireAt(graph, id, input)
-  const held = wire && valueInput(graph, wire[0])
-  if (wire) return held === undefined ? undefined : numberOf(inputOf(graph, wire[0], held))
-  return numberOf(inputOf(graph, id, input))
+  if (!wire) return numberOf(inputOf(graph, id, input))
+  const held = valueInput(graph, wire[0])
+  return (held !== undefined ? numberOf(inputOf(graph, wire[0], held)) : undefined) ?? computed(graph, wire, depth)
+}
+
+/** Far more than anybody computes a size with. */
+const MAX_DEPTH = 20
+
+/** Made once for each graph: many nodes may ask for one, and each node for many. */
+const computedByWire = new WeakMap<WorkflowGraph, Map<string, number | undefined>>()
+
+/** What ComfyUI's selector of sizes and plain arithmetic come to. */
+function computed(graph: WorkflowGraph, wire: Wire, depth = 0): number | undefined {
+  const known = computedByWire.get(graph) ?? new Map<string, number | undefined>()
+  computedByWire.set(graph, known)
+  const key = JSON.stringify(wire)
+  if (known.has(key) || depth > MAX_DEPTH) return known.get(key)
+  // For a node that needs its own result.
+  known.set(key, undefined)
+  const value = resultOf(graph, wire, (input) => numberAt(graph, wire[0], input, depth + 1))
+  known.set(key, value)
+  return value
+}
+
+function resultOf(graph: WorkflowGraph, [id, output]: Wire, at: (input: string) => number | undefined) {
+  const name = nodeAt(graph, id)?.class_type ?? ''
+  if (name === 'ResolutionSelector')
+    return selectedSide(inputOf(graph, id, 'aspect_ratio'), at('megapixels'), at('multiple'), output)
+  const expression = inputOf(graph, id, name === 'SimpleMath+' ? 'value' : 'expression')
+  if (!MATHS.test(name) || typeof expression !== 'string') return undefined
+  const value = evaluate(expression, (variable) => at(`values.${variable}`) ?? at(variable))
+  // These nodes round others in different ways.
+  return Number.isInteger(value) ? value : undefined
+}
+
+const MATHS = /^(ComfyMathExpression|SimpleMath\+|MathExpression\|pysssss)$/
+
+function selectedSide(ratio: unknown, megapixels: number | undefined, multiple: number | undefined, output: number) {
+  const [, width, height] = /^(\d+):(\d+)/.exec(String(ratio)) ?? []
+  if (!width || !height || !megapixels || !multiple) return undefined
+  const unit = Math.sqrt((megapixels * 1024 * 1024) / (Number(width) * Number(height)))
+  const side = Math.round((Number(output === 0 ? width : height) * unit) / multiple) * multiple
+  return side || undefined
 }
 
 /** The input of a node that does nothing but hold a value. */

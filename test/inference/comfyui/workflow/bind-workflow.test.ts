@@ -387,6 +387,17 @@ describe('binds', () => {
       { stepBounds: [], steps: [['3', 'steps']] },
     ],
     [
+      'nothing at a part of a chain that does not have it',
+      textToImage({
+        '3': advanced({ steps: 'many', cfg: '%cfg%' }),
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': node('Refine', {
+          ...{ add_noise: 'disable', start_at_step: 0, noise_seed: 0, latent_image: ['3', 0], positive: ['6', 0] },
+        }),
+      }),
+      { steps: [], cfg: [['3', 'cfg']] },
+    ],
+    [
       'no seed of a sampler that adds no noise',
       textToImage({
         '3': advanced({ end_at_step: 10 }),
@@ -481,6 +492,103 @@ describe('binds', () => {
       '41': node(name, inputs),
     })
     expect(bound(graph).binding.steps).toEqual([['40', 'value']])
+  })
+
+  const sized = (changes: GivenGraph) =>
+    bound(
+      textToImage({
+        '5': node('EmptyLatentImage', { width: ['40', 0], height: ['40', 1], batch_size: 1 }),
+        '40': node('ResolutionSelector', { aspect_ratio: '9:16 (Portrait Widescreen)', megapixels: 1, multiple: 8 }),
+        ...changes,
+      }),
+    )
+  const REPLACED = 'The size that "ResolutionSelector" (ResolutionSelector, node 40) computes is replaced by'
+
+  it('a size that is chosen by its ratio, which is the default', () => {
+    const { binding, defaults, notes } = sized({})
+    expect(binding).toMatchObject({ width: slots('5.width'), height: slots('5.height') })
+    expect(defaults).toMatchObject({ width: 768, height: 1368 })
+    expect(notes).toEqual([`${REPLACED} the one that is asked for.`])
+    const foreign = sized({ '40': node('Ratio of a pack', { ratio: '9:16', width: 3, height: 4 }) })
+    expect(foreign.defaults).toMatchObject({ width: 1024, height: 1024 })
+    expect(foreign.notes.join()).toContain('1024 by 1024 if none is: give the version defaults')
+  })
+
+  it('a size that is rounded, and what repeats it', () => {
+    const { binding, defaults } = sized({
+      '3': sampler({ model: ['50', 0] }),
+      '5': node('EmptyLatentImage', { width: ['41', 1], height: ['42', 1], batch_size: 1 }),
+      '41': node('ComfyMathExpression', { expression: 'max(((a + 15) // 16) * 16, 256)', 'values.a': ['40', 0] }),
+      '42': node('SimpleMath+', { value: 'a & -16', a: ['43', 0] }),
+      '43': node('PrimitiveInt', { value: ['40', 1] }),
+      '50': node('ModelSamplingFlux', { width: ['41', 1], height: ['42', 1], model: ['4', 0] }),
+    })
+    expect(binding).toMatchObject({ width: slots('5.width 50.width'), height: slots('5.height 50.height') })
+    expect(defaults).toMatchObject({ width: 768, height: 1360 })
+  })
+
+  it('what is computed of the size not at all: it follows by itself', () => {
+    const { binding, notes } = bound(
+      textToImage({
+        '5': node('EmptyLatentImage', { width: ['40', 0], height: ['41', 0], batch_size: 1 }),
+        '9': node('SaveImage', { images: ['50', 0] }),
+        ...{ '40': node('PrimitiveInt', { value: 512 }), '41': node('PrimitiveInt', { value: 768 }) },
+        ...{ '42': node('ComfyMathExpression', { expression: 'a * 2', 'values.a': ['40', 0] }) },
+        ...{ '43': node('ComfyMathExpression', { expression: 'a * 2', 'values.a': ['41', 0] }) },
+        '50': node('ImageScale', { width: ['42', 1], height: ['43', 1], crop: 'disabled', image: ['8', 0] }),
+      }),
+    )
+    expect(binding).toMatchObject({ width: slots('40.value'), height: slots('41.value'), scaledWidth: [], scale: 2 })
+    expect(notes).toEqual([])
+  })
+
+  it.each<[string, GivenGraph, Partial<Binding>]>([
+    [
+      'that begins from a larger latent of its own',
+      {
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': sampler({ ...LATER, positive: ['31', 0], latent_image: ['32', 0] }),
+        '31': node('PiDConditioning', { latent: ['3', 0], positive: ['6', 0] }),
+        '32': node('EmptyChromaRadianceLatentImage', { width: 2048, height: 3072, batch_size: 1 }),
+      },
+      { scaledWidth: slots('32.width') as never, scaledHeight: slots('32.height') as never, scale: 4 },
+    ],
+    [
+      'with a size among the inputs of a choice',
+      {
+        '9': node('SaveImage', { images: ['30', 0] }),
+        '30': node('ResizeImageMaskNode', {
+          ...{ input: ['8', 0], resize_type: 'scale dimensions', scale_method: 'area' },
+          ...{ 'resize_type.width': 1024, 'resize_type.height': 1536, 'resize_type.crop': 'center' },
+        }),
+      },
+      { scaledWidth: slots('30.resize_type.width') as never, scale: 2 },
+    ],
+    [
+      'with a factor among the inputs of a choice',
+      {
+        '9': node('SaveImage', { images: ['30', 0] }),
+        '30': node('ResizeImageMaskNode', {
+          ...{ input: ['8', 0], resize_type: 'scale by multiplier', 'resize_type.multiplier': 1.5 },
+        }),
+      },
+      { scaledWidth: [], scale: 1.5 },
+    ],
+  ])('a later pass %s', (_, changes, { scaledWidth, ...expected }) => {
+    const { binding, notes } = bound(textToImage(changes))
+    expect(binding).toMatchObject({ width: slots('5.width'), ...expected })
+    expect(binding.scaledWidth.join()).toBe(scaledWidth?.join().replace('resize_type,', 'resize_type.'))
+    expect(notes.filter((it) => it.includes('size'))).toEqual([])
+  })
+
+  it.each([
+    ['EmptyLatentImage', 8],
+    ['EmptySD3LatentImage', 8],
+    ['EmptyFlux2LatentImage', 16],
+    ['EmptyHunyuanImageLatent', 32],
+  ])('sizes of %s in multiples of %i', (name, multiple) => {
+    const latent = node(name, { width: ['40', 0], height: ['40', 0], batch_size: 1 })
+    expect(bound(textToImage({ '5': latent, '40': node('PrimitiveInt', { value: 512 }) })).sizeMultiple).toBe(multiple)
   })
 
   it('the file’s values as defaults, with a sampler only if Easel names its pair', () => {

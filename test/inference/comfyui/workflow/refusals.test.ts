@@ -453,6 +453,23 @@ describe('a workflow', () => {
     expect(({} as Record<string, unknown>).inputs).toBeUndefined()
   })
 
+  it('with a size that is computed again and again is read as any other', () => {
+    const sums = Array.from({ length: 4_000 }, (_, n) => [
+      `c${n}`,
+      node('ComfyMathExpression', {
+        expression: 'a + a - a + b - b',
+        'values.a': [`c${n - 1}`, 1],
+        'values.b': [`c${n - 1}`, 1],
+      }),
+    ])
+    const graph = {
+      ...textToImage({ '5': empty({ width: ['c3999', 1], height: ['c3999', 1] }) }),
+      ...Object.fromEntries(sums),
+      'c-1': node('PrimitiveInt', { value: 512 }),
+    }
+    expect(bound(graph).defaults).toMatchObject({ width: 1024, height: 1024 })
+  })
+
   it('of the most nodes is read as any other', () => {
     const long = { ...chain(4_990, ['8', 0]), '9': saved(['c4989', 0]) }
     expect(bound(textToImage(long)).binding.keep).toHaveLength(4_996)
