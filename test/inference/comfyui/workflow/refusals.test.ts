@@ -340,6 +340,11 @@ describe('a workflow', () => {
       textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: '%model%' }) }),
       /has %model% at ckpt_name, which another program would replace/,
     ],
+    ...['{model_name}', '{{model}}', '<CHECKPOINT>', 'PARAM_CHECKPOINT'].map((value): [string, GivenGraph, RegExp] => [
+      `with ${value} as file`,
+      textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: value }) }),
+      /at ckpt_name, which another program would replace/,
+    ]),
     [
       'with a placeholder as denoise',
       textToImage({ '3': sampler({ denoise: '__RANDOM_INT__' }) }),
