@@ -37,7 +37,7 @@ export function fitted(document: WorkflowDocument, classOf: ClassOf) {
         )
     const inputs = Object.entries(node.inputs).map(([input, value]) => {
       const choices = written.has(keyOf([id, input])) ? undefined : choicesOf(its, input)
-      if (!choices || Array.isArray(value)) return [input, value]
+      if (!choices || Array.isArray(value) || isOwnChoice(node.inputs, input, choices)) return [input, value]
       const choice = choices.find((it) => isSame(it, value))
       if (choice === undefined) lacks.push(lackOf(document.graph, id, input, value, choices))
       return [input, choice ?? value]
@@ -52,6 +52,10 @@ const keyOf = (slot: Slot) => JSON.stringify(slot)
 /** Newer nodes have inputs that depend on a choice; their names begin with its own and a dot. */
 const isGiven = (inputs: object, input: string) =>
   Object.hasOwn(inputs, input) || Object.keys(inputs).some((name) => name.startsWith(`${input}.`))
+
+/** Some nodes hold the choices of their list themselves, one at each of their other inputs. */
+const isOwnChoice = (inputs: Readonly<Record<string, unknown>>, input: string, choices: readonly string[]) =>
+  choices.length === 0 && Object.entries(inputs).some(([name, it]) => name !== input && it === inputs[input])
 
 /** Windows has other slashes. */
 const isSame = (choice: string, value: unknown) =>

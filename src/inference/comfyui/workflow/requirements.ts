@@ -194,13 +194,16 @@ function checkCycles(kept: WorkflowGraph): void {
     )
 }
 
+/** What nodes that replace text look for is often written like the placeholders of other programs. */
+const LOOKED_FOR = /^(find|old|search|pattern|regex(_pattern)?)$/
+
 /** What stays as it is in the file must arrive as it is there. @throws WorkflowProblem */
 export function checkUnbound(kept: WorkflowGraph, bound: readonly Slot[]): void {
   const keys = new Set(bound.map((slot) => JSON.stringify(slot)))
   for (const [id, { inputs }] of Object.entries(kept))
     for (const [input, value] of Object.entries(inputs)) {
       if (keys.has(JSON.stringify([id, input]))) continue
-      if (isPlaceholder(value))
+      if (isPlaceholder(value) && !LOOKED_FOR.test(input))
         throw new WorkflowProblem(
           `${named(kept, id)} has ${shown(String(value))} at ${shown(input)}, which another program would replace: choose a value in ComfyUI and export the workflow again.`,
         )

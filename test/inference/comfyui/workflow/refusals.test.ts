@@ -434,6 +434,15 @@ describe('a workflow', () => {
     expect(defaults).not.toHaveProperty('cfgScale')
   })
 
+  it('may look for what looks like a placeholder', () => {
+    const replaced = node('StringReplace', { string: ['41', 0], find: '{prompt}', replace: ['42', 0] })
+    const graph = textToImage({
+      ...{ '6': encoder(['40', 0]), '40': replaced },
+      ...{ '41': node('Text', { text: 'Say {prompt}' }), '42': node('Text', { text: 'a cat' }, 'prompt') },
+    })
+    expect(bound(graph).binding.prompt).toEqual([['42', 'text']])
+  })
+
   it('with a hostile title is refused on one readable line', () => {
     const said = refusal(
       textToImage({
