@@ -71,7 +71,7 @@ export interface BindOptions {
  * @throws WorkflowProblem
  */
 export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClasses }: BindOptions = {}): BoundWorkflow {
-  const { graph, setBy } = resolveSwitches(file)
+  const { graph, settersOf } = resolveSwitches(file)
   const { output, leftOut } = bindOutput(graph, outputClasses)
   const keep = ancestorsOf(graph, output[0])
   const kept = only(graph, keep)
@@ -110,7 +110,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
     notes: [
       ...leftOut.map((id) => `${named(graph, id)} is left out, because it saves another image.`),
       ...[...texts.notes, ...size.notes, ...seed.notes],
-      ...[...new Set(Object.keys(kept).flatMap((id) => [...(setBy.get(id) ?? [])]))].map(
+      ...settersOf(output[0]).map(
         (id) => `${named(graph, id)} stays as it is in the file: what it turns off is left out.`,
       ),
       ...laterPasses(kept, main, samplers, [...steps.slots, ...steps.bounds]),

@@ -1,42 +1,77 @@
 import { valueInput } from './node-values.js'
-import { inputOf, nodeAt, type WorkflowGraph, wireAt, wireOf } from './workflow-graph.js'
+import { inputOf, nodeAt, type WorkflowGraph, wireAt, wireOf, wiresOf } from './workflow-graph.js'
+
+/** What a switch passes on, and the node that says so. */
+interface Choice {
+  readonly value: unknown
+  readonly setBy: string
+}
 
 /**
  * The graph in which what a switch chooses stands in its place, where the file itself says which side that is: what it
- * does not choose is no part of the image, and neither are its files. `setBy`: the nodes that say so, by the node that
- * got its input from the switch.
+ * does not choose is no part of the image, and neither are its files. `settersOf`: the nodes that say so, of all that a
+ * node needs.
  */
-export function resolveSwitches(graph: WorkflowGraph): { graph: WorkflowGraph; setBy: Map<string, Set<string>> } {
-  const setBy = new Map<string, Set<string>>()
-  const chosen = (user: string, value: unknown): unknown => {
+export function resolveSwitches(file: WorkflowGraph) {
+  const choices = new Map(
+    Object.keys(file).flatMap((id) => {
+      const choice = choiceOf(file, id)
+      return choice ? [[id, choice] as const] : []
+    }),
+  )
+  const ends = new Map<string, unknown>()
+  /** What is at the end of the switches that follow each other from that one on. */
+  const endOf = (id: string, value: unknown): unknown => {
     const passed = new Set<string>()
-    let it = value
-    for (let choice = choiceOf(graph, it); choice && !passed.has(choice.id); choice = choiceOf(graph, it)) {
-      passed.add(choice.id)
-      setBy.set(user, (setBy.get(user) ?? new Set()).add(choice.setBy))
-      it = choice.value
+    let end: unknown = value
+    for (let next: string | undefined = id; next !== undefined; [next] = wireOf(end) ?? []) {
+      const choice = choices.get(next)
+      if (!choice || passed.has(next)) break
+      passed.add(next)
+      end = ends.has(next) ? ends.get(next) : choice.value
     }
-    return it
+    for (const it of passed) ends.set(it, end)
+    return end
   }
-  const nodes = Object.entries(graph).map(([id, node]) => {
-    const inputs = Object.entries(node.inputs).map(([input, value]) => [input, chosen(id, value)])
-    return [id, setBy.has(id) ? { ...node, inputs: Object.fromEntries(inputs) } : node]
+  const chosen = (value: unknown) => {
+    const [id] = wireOf(value) ?? []
+    return id === undefined || !choices.has(id) ? value : endOf(id, value)
+  }
+  const nodes = Object.entries(file).map(([id, node]) => {
+    const inputs = Object.entries(node.inputs).map(([input, value]) => [input, chosen(value)])
+    return [id, { ...node, inputs: Object.fromEntries(inputs) }]
   })
-  return { graph: Object.fromEntries(nodes), setBy }
+  const graph: WorkflowGraph = choices.size === 0 ? file : Object.fromEntries(nodes)
+  return { graph, settersOf: (id: string) => settersOf(file, choices, id) }
 }
 
-/** The side that a switch at the other end of a wire chooses. A switch is known by its inputs: two sides and a truth value. */
-function choiceOf(graph: WorkflowGraph, value: unknown): { id: string; setBy: string; value: unknown } | undefined {
-  const [id] = wireOf(value) ?? []
-  if (id === undefined) return undefined
-  const { on_true: _, on_false: __, ...others } = nodeAt(graph, id)?.inputs ?? {}
+/** A switch is known by its inputs: two sides and a truth value. */
+function choiceOf(file: WorkflowGraph, id: string): Choice | undefined {
+  const { on_true: _, on_false: __, ...others } = nodeAt(file, id)?.inputs ?? {}
   const [condition, another] = Object.keys(others)
   if (condition === undefined || another !== undefined) return undefined
-  const wire = wireAt(graph, id, condition)
-  const held = wire && valueInput(graph, wire[0])
+  const wire = wireAt(file, id, condition)
+  const held = wire && valueInput(file, wire[0])
   const holder = wire && held !== undefined ? ([wire[0], held] as const) : ([id, condition] as const)
-  const isOn = inputOf(graph, ...holder)
+  const isOn = inputOf(file, ...holder)
   if (typeof isOn !== 'boolean') return undefined
-  const side = inputOf(graph, id, isOn ? 'on_true' : 'on_false')
-  return side === undefined ? undefined : { id, setBy: holder[0], value: side }
+  const value = inputOf(file, id, isOn ? 'on_true' : 'on_false')
+  return value === undefined ? undefined : { value, setBy: holder[0] }
+}
+
+function settersOf(file: WorkflowGraph, choices: ReadonlyMap<string, Choice>, id: string): string[] {
+  const open = [id]
+  const seen = new Set<string>()
+  const setters = new Set<string>()
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (seen.has(next)) continue
+    seen.add(next)
+    const choice = choices.get(next)
+    if (!choice) open.push(...wiresOf(file, next).map(([, [node]]) => node))
+    else {
+      setters.add(choice.setBy)
+      open.push(...((wireOf(choice.value)?.slice(0, 1) as string[] | undefined) ?? []))
+    }
+  }
+  return [...setters]
 }

@@ -42,14 +42,25 @@ const PASSES = /reroute|^any switch|^previewany$|^primitive(int|float|boolean|st
 
 /** The wire at an input, followed through what only passes it on. */
 export function wireAt(graph: WorkflowGraph, id: string, input: string): Wire | undefined {
-  let wire = wireOf(inputOf(graph, id, input))
+  const wire = wireOf(inputOf(graph, id, input))
+  return wire && PASSES.test(nodeAt(graph, wire[0])?.class_type ?? '') ? passedOn(graph, wire) : wire
+}
+
+/** Made once for each graph: many nodes may be behind a long row of such nodes. */
+const passedByNode = new WeakMap<WorkflowGraph, Map<string, Wire>>()
+
+function passedOn(graph: WorkflowGraph, from: Wire): Wire {
+  const known = passedByNode.get(graph) ?? new Map<string, Wire>()
+  passedByNode.set(graph, known)
   const passed = new Set<string>()
-  while (wire && PASSES.test(nodeAt(graph, wire[0])?.class_type ?? '') && !passed.has(wire[0])) {
+  let wire = from
+  while (PASSES.test(nodeAt(graph, wire[0])?.class_type ?? '') && !passed.has(wire[0])) {
+    const [first, second] = wiresOf(graph, wire[0])
+    if (!first || second) break
     passed.add(wire[0])
-    const wires = wiresOf(graph, wire[0])
-    if (wires.length !== 1) return wire
-    wire = wires[0]?.[1]
+    wire = known.get(wire[0]) ?? first[1]
   }
+  for (const id of passed) known.set(id, wire)
   return wire
 }
 

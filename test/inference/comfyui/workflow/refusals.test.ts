@@ -467,6 +467,22 @@ describe('a workflow', () => {
     expect(({} as Record<string, unknown>).inputs).toBeUndefined()
   })
 
+  it.each([
+    ['switches', 'ComfySwitchNode', 'on_true', { switch: ['yes', 0], on_false: ['4', 0] }],
+    ['reroutes', 'Reroute', 'model', {}],
+  ])('behind thousands of %s is read as any other', (_, name, input, inputs) => {
+    const row = Array.from({ length: 4_900 }, (_, n) => [
+      `r${n}`,
+      node(name, { ...inputs, [input]: n === 0 ? ['4', 0] : [`r${n - 1}`, 0] }),
+    ])
+    const graph = textToImage({
+      ...Object.fromEntries(row),
+      '3': sampler({ model: ['r4899', 0] }),
+      yes: node('PrimitiveBoolean', { value: true }),
+    })
+    expect(bound(graph).defaults.steps).toBe(20)
+  })
+
   it('with a size that is computed again and again is read as any other', () => {
     const sums = Array.from({ length: 4_000 }, (_, n) => [
       `c${n}`,
