@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { SIZE_STEP } from '../core/generations/generation.js'
 import { nodeClasses } from '../inference/comfyui/node-classes.js'
 import { type BoundWorkflow, bindWorkflow } from '../inference/comfyui/workflow/bind-workflow.js'
 import { classesOf, fitted } from '../inference/comfyui/workflow/fitting.js'
@@ -64,7 +65,8 @@ async function readBound(file: string, allowNodes: readonly string[]): Promise<B
 const PARAMETERS = ['prompt', 'negative', 'width', 'height', 'seed', 'steps', 'cfg', 'sampler', 'scheduler'] as const
 
 /** @param lacks of a server; undefined where none was asked */
-function answerOf({ graph, binding, defaults, fixed, needs, notes }: BoundWorkflow, lacks?: readonly string[]): Answer {
+function answerOf(bound: BoundWorkflow, lacks?: readonly string[]): Answer {
+  const { graph, binding, defaults, fixed, needs, notes, sizeMultiple } = bound
   const placesOf = (slots: readonly Slot[]) => slots.map(([node, input]) => `${input} of ${named(graph, node)}`)
   const parts = [
     table([
@@ -78,6 +80,7 @@ function answerOf({ graph, binding, defaults, fixed, needs, notes }: BoundWorkfl
       'Defaults',
       Object.entries(defaults).map(([name, value]) => `${name}: ${JSON.stringify(value)}`),
     ),
+    section('Sizes', sizesOf(bound)),
     section(
       'Without effect',
       fixed.map(({ why }) => why),
@@ -98,9 +101,19 @@ function answerOf({ graph, binding, defaults, fixed, needs, notes }: BoundWorkfl
       PARAMETERS.map((name) => [name, binding[name].map(([node, input]) => ({ node, input }))]),
     ),
     output: { node: binding.output[0], output: binding.output[1] },
-    ...{ scale: binding.scale ?? null, defaults, fixed, needs, notes, lacks },
+    ...{ scale: binding.scale ?? null, size_multiple: sizeMultiple, defaults, fixed, needs, notes, lacks },
   }
   return { json, text: parts.filter(Boolean).join('\n\n'), failed: (lacks?.length ?? 0) > 0 }
+}
+
+function sizesOf({ graph, binding: { scale, scaledWidth, scaledHeight }, sizeMultiple }: BoundWorkflow): string[] {
+  const later = [...new Set([...scaledWidth, ...scaledHeight].map(([node]) => node))].map((id) => named(graph, id))
+  return [
+    ...(sizeMultiple > SIZE_STEP ? [`multiples of ${sizeMultiple} only`] : []),
+    ...later.map((node) => `that of ${node} changes with the one that is asked for`),
+    ...(scale === undefined ? ['the workflow does not say how large its image is: an import needs its "scale"'] : []),
+    ...(scale === undefined || scale === 1 ? [] : [`the image is ${scale} times as wide and as high as asked for`]),
+  ]
 }
 
 const section = (title: string, lines: readonly string[]): string =>

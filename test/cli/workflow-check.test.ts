@@ -1,5 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import sharp from 'sharp'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { useEasel } from './easel.js'
@@ -26,6 +27,46 @@ describe('workflow check', () => {
     expect(output).toMatchObject({ output: 0 })
     expect(defaults).toMatchObject({ width: expect.any(Number), steps: expect.any(Number) })
     expect(fixed).toEqual(expect.any(Array))
+  })
+
+  it('says which sizes it draws, and how large its image is', async () => {
+    const { stdout } = await easel.run(check('e-hires-two-pass'))
+    expect(stdout).toContain(
+      'Sizes:\n  that of "Upscale Latent" (LatentUpscale, node 10) changes with the one that is asked for\n' +
+        '  the image is 1.5 times as wide and as high as asked for',
+    )
+    expect((await easel.run(check('a-split-files'))).stdout).not.toContain('Sizes:')
+    expect((await easel.run(check('i-missing-node-class'))).stdout).toContain('an import needs its "scale"')
+    expect(await easel.json(check('e-hires-two-pass'))).toMatchObject({ scale: 1.5, size_multiple: 8 })
+  })
+
+  it('says what to do with a file that is no text', async () => {
+    const path = join(easel.storage, 'other.json')
+    const text = await readFile(join(GRAPHS, 'a-split-files.json'), 'utf8')
+    for (const [bytes, sentence] of [
+      [
+        await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+          .png()
+          .toBuffer(),
+        'drop it onto',
+      ],
+      [
+        await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+          .webp()
+          .toBuffer(),
+        'drop it onto',
+      ],
+      [Buffer.from(`\ufeff${text}`, 'utf16le'), 'is not text in UTF-8: save it'],
+      [Buffer.from(text, 'utf16le'), 'is not text in UTF-8: save it'],
+      [Buffer.alloc(0), 'is not JSON'],
+      [Buffer.from(text.replace('"seed": ', '"seed": NaN, "x": ')), 'is not JSON'],
+    ] as const) {
+      await writeFile(path, bytes)
+      expect(await easel.error(['workflow', 'check', path])).toContain(sentence)
+    }
+    await writeFile(path, `\ufeff${text}`)
+    expect((await easel.run(['workflow', 'check', path])).code).toBe(0)
+    expect(await easel.error(['workflow', 'check', easel.storage])).toContain("can't be read (EISDIR)")
   })
 
   it('refuses what it cannot use with one sentence, and exits with 1', async () => {

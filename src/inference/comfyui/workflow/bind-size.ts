@@ -1,3 +1,4 @@
+import { SIZE_STEP } from '../../../core/generations/generation.js'
 import { unique } from './bind-samplers.js'
 import { titled } from './node-titles.js'
 import { numberAt, type Settled, settle, titledNumber } from './node-values.js'
@@ -35,11 +36,15 @@ const PICTURE = /^(image|images|pixels)(_?\d+)?$/
 /** The size where the file does not say it. */
 const UNKNOWN = 1024
 
-/** Latents of which one element is so many pixels wide and high, where that is more than the usual 8. */
-const PIXELS: Readonly<Record<string, number>> = {
-  ...{ EmptyFlux2LatentImage: 16, EmptyHunyuanVideo15Latent: 16, EmptyChromaRadianceLatentImage: 16 },
-  ...{ EmptyHunyuanImageLatent: 32, EmptyHiDreamO1LatentImage: 32 },
-}
+/** Latents of which one element is so many pixels wide and high, where that is more than usual. */
+const PIXELS = new Map([
+  ['EmptyFlux2LatentImage', 16],
+  ['EmptyHunyuanVideo15Latent', 16],
+  ['EmptyChromaRadianceLatentImage', 16],
+  ['StableCascade_EmptyLatentImage', 16],
+  ['EmptyHunyuanImageLatent', 32],
+  ['EmptyHiDreamO1LatentImage', 32],
+])
 
 const pairOf = (kept: WorkflowGraph, id: string, pairs = PAIRS): Pair | undefined =>
   pairs.find(([width, height]) => inputOf(kept, id, width) !== undefined && inputOf(kept, id, height) !== undefined)
@@ -86,7 +91,7 @@ export function bindSize(kept: WorkflowGraph, main: string, samplers: readonly s
     } else notes.push(`The size ${a} by ${b} of ${named(kept, id)} stays as it is in the file.`)
   }
   const first = Object.keys(kept).filter((id) => !later.has(id))
-  const multiple = Math.max(8, ...first.map((id) => PIXELS[nodeAt(kept, id)?.class_type ?? ''] ?? 8))
+  const multiple = Math.max(SIZE_STEP, ...first.map((id) => PIXELS.get(nodeAt(kept, id)?.class_type ?? '') ?? 0))
   return {
     ...{ width: unique(widths), height: unique(heights), batch, multiple },
     ...{ scaledWidth: unique(scaledWidth), scaledHeight: unique(scaledHeight) },

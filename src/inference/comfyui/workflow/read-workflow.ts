@@ -28,7 +28,18 @@ export function readWorkflow(source: string): WorkflowGraph {
   return Object.fromEntries(nodes.map(([id, value]) => [id, nodeOf(id, value)]))
 }
 
+/** How a picture begins that was read as text. ComfyUI writes the workflow into what it saves. */
+const PICTURE = /^(\ufffdPNG|\ufffd{3}|RIFF.{4}WEBP|GIF8)/su
+/** Text in another encoding was read as if it were UTF-8. */
+const OTHER_ENCODING = /^\ufffd|^.?\0/u
+
 function parsed(source: string): unknown {
+  if (PICTURE.test(source))
+    throw new WorkflowProblem(
+      'The workflow is a picture: drop it onto ComfyUI, which opens the workflow that is in it, then choose "Export (API)" in the menu and bring that file.',
+    )
+  if (OTHER_ENCODING.test(source))
+    throw new WorkflowProblem('The workflow is not text in UTF-8: save it in that encoding.')
   try {
     return JSON.parse(source.replace(/^\ufeff/, ''))
   } catch {

@@ -7,7 +7,7 @@ import { camelCase } from '../../../lib/names.js'
 import { type BindOptions, type BoundWorkflow, bindWorkflow } from './bind-workflow.js'
 import type { Workflow } from './fill-workflow.js'
 import { readWorkflow } from './read-workflow.js'
-import { inputOf, nodeAt, only, WorkflowProblem } from './workflow-graph.js'
+import { inputOf, only, WorkflowProblem } from './workflow-graph.js'
 
 /** A model's workflow, as it is stored. */
 export interface WorkflowDocument extends Workflow {
@@ -45,7 +45,6 @@ export function modelOfWorkflow(
     )
   const { prompt: _, ...defaults } = bound.defaults
   const ignored = bound.fixed.map(({ parameter }) => camelCase(parameter) as IgnorableParameter)
-  const sizeMultiple = sizeMultipleOf(bound)
   return {
     document: JSON.stringify(workflowDocument(bound, its)),
     parameters: {
@@ -54,7 +53,7 @@ export function modelOfWorkflow(
         ...defaults,
       },
       ...(ignored.length > 0 && { ignored }),
-      ...(sizeMultiple > SIZE_STEP && { sizeMultiple }),
+      ...(bound.sizeMultiple > SIZE_STEP && { sizeMultiple: bound.sizeMultiple }),
       ...(its !== 1 && { scale: its }),
     },
     bound,
@@ -63,16 +62,6 @@ export function modelOfWorkflow(
 
 /** What is shown for a parameter that the workflow does not say: no guidance, and a sampler that all servers have. */
 const UNCHOSEN: Partial<Record<IgnorableParameter, unknown>> = { cfgScale: 1, sampler: 'euler' }
-
-/** Latents whose cells are larger than 8 pixels: the server would round other sizes. */
-const CELLS: Readonly<Record<string, number>> = {
-  EmptyFlux2LatentImage: 16,
-  EmptyHunyuanImageLatent: 32,
-  StableCascade_EmptyLatentImage: 16,
-}
-
-const sizeMultipleOf = ({ graph, binding }: BoundWorkflow): number =>
-  Math.max(SIZE_STEP, ...binding.keep.map((id) => CELLS[nodeAt(graph, id)?.class_type ?? ''] ?? SIZE_STEP))
 
 /** @param scale of the image */
 export function workflowDocument({ graph, binding, defaults }: BoundWorkflow, scale: number): WorkflowDocument {
