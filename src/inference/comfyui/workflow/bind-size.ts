@@ -96,7 +96,7 @@ export function bindSize(kept: WorkflowGraph, main: string, samplers: readonly s
     ...{ width: unique(widths), height: unique(heights), batch, multiple },
     ...{ scaledWidth: unique(scaledWidth), scaledHeight: unique(scaledHeight) },
     file: { width: w ?? UNKNOWN, height: h ?? UNKNOWN },
-    notes: [...new Set(notes)],
+    notes: [...new Set([...notes, ...unscaled(kept, later)])],
   }
 }
 
@@ -105,6 +105,17 @@ const isMadeOf = (kept: WorkflowGraph, { computedBy }: Settled, holders: Readonl
 
 const replaced = (kept: WorkflowGraph, id: string, known: readonly [number, number] | undefined) =>
   `The size that ${named(kept, id)} computes is replaced by the one that is asked for${known ? '' : `, ${UNKNOWN} by ${UNKNOWN} if none is: give the version defaults if its model needs others`}.`
+
+/** Sizes by one number, which keep their image's ratio. */
+const BY_ONE = /^(resize_type\.)?(megapixels|(largest|longer|shorter)_size|(longest|shortest)_side)$/
+
+const unscaled = (kept: WorkflowGraph, later: ReadonlySet<string>): string[] =>
+  [...later].flatMap((id) => {
+    const by = Object.keys(nodeAt(kept, id)?.inputs ?? {}).find((input) => BY_ONE.test(input))
+    return by === undefined
+      ? []
+      : `${named(kept, id)} makes all images as large as its ${by} says, whatever size is asked for: limit the version to one size, or scale by a factor instead.`
+  })
 
 /** The nodes with a width and a height that the file says. */
 const sizesIn = (kept: WorkflowGraph): [id: string, Pair][] =>

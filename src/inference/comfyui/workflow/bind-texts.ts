@@ -7,6 +7,7 @@ import {
   type Side,
   TITLE,
   textInputs,
+  textsBeside,
   titledText,
 } from './held-texts.js'
 import { titled } from './node-titles.js'
@@ -28,7 +29,11 @@ interface Encoders {
   readonly found: readonly Slot[]
   /** Something else than text on the way. */
   readonly unknown: readonly string[]
+  /** Texts that are added on the way. */
+  readonly beside: readonly Slot[]
 }
+
+const NO_TEXT: Encoders = { found: [], unknown: [], beside: [] }
 
 /**
  * The inputs that get the prompt and the negative prompt. `guided`: without guidance the negative side has no effect.
@@ -40,7 +45,7 @@ export function bindTexts(
   { samplers, parts, guided }: { samplers: readonly string[]; parts: readonly string[]; guided: boolean },
 ) {
   const positive = encodersOf(kept, startsOf(kept, main, 'positive'), 'positive')
-  const negative = guided ? encodersOf(kept, startsOf(kept, main, 'negative'), 'negative') : { found: [], unknown: [] }
+  const negative = guided ? encodersOf(kept, startsOf(kept, main, 'negative'), 'negative') : NO_TEXT
   const [asked, without] = [textsOf(kept, main, 'positive', positive), textsOf(kept, main, 'negative', negative)]
   const [prompt, avoided] = [asked, without].map((texts) => unique(texts.map(({ slot }) => slot))) as [Slot[], Slot[]]
   if (prompt.length === 0)
@@ -78,6 +83,7 @@ function encodersOf(kept: WorkflowGraph, starts: readonly Wire[], side: Side): E
   const seen = new Set<string>()
   const found: Slot[] = []
   const unknown: string[] = []
+  const beside: Slot[] = []
   for (let next = open.pop(); next; next = open.pop()) {
     const [id, output] = next
     if (seen.has(String(next)) || !nodeAt(kept, id)) continue
@@ -86,11 +92,12 @@ function encodersOf(kept: WorkflowGraph, starts: readonly Wire[], side: Side): E
     if (/ZeroOut/i.test(nodeAt(kept, id)?.class_type ?? '')) continue
     const here = textInputs(kept, id, side)
     const wires = conditioningWires(kept, id, side, output)
+    beside.push(...textsBeside(kept, id))
     if (here.length > 0) found.push(...here)
     else if (wires.length > 0) open.push(...wires)
     else unknown.push(id)
   }
-  return { found: unique(found), unknown }
+  return { found: unique(found), unknown, beside }
 }
 
 /** The conditioning of a sampler on one side, or of its guider. */
@@ -109,14 +116,14 @@ function startsOf(kept: WorkflowGraph, sampler: string, side: Side): Wire[] {
 
 /** At a node with both sides, the output tells the side: 0 is positive, 1 negative; of a pipe it is the side asked for. */
 function conditioningWires(kept: WorkflowGraph, id: string, side: Side, output: number): Wire[] {
-  const positive = wireAt(kept, id, 'positive')
-  const negative = wireAt(kept, id, 'negative')
-  if (positive && negative) {
-    const sideHere = output === 0 && !isPipe(kept, id) ? 'positive' : output === 1 ? 'negative' : side
-    return [sideHere === 'positive' ? positive : negative]
-  }
   const wires = wiresOf(kept, id)
-  const chosen = wires.filter(([name]) => CONDITIONING.test(name))
+  const sides = {
+    positive: wires.filter(([name]) => /^positive/.test(name)),
+    negative: wires.filter(([name]) => /^negative/.test(name)),
+  }
+  const hasBoth = sides.positive.length > 0 && sides.negative.length > 0
+  const sideHere = output === 0 && !isPipe(kept, id) ? 'positive' : output === 1 ? 'negative' : side
+  const chosen = (hasBoth ? sides[sideHere] : wires).filter(([name]) => CONDITIONING.test(name))
   const followed = chosen.length > 0 ? chosen : wires.length === 1 && isSwitch(kept, id) ? wires : []
   return followed.flatMap(([name]) => {
     const wire = wireAt(kept, id, name)
@@ -168,8 +175,9 @@ function otherTexts(
   const later: Record<Side, Slot[]> = { positive: [], negative: [] }
   const known = new Set([...bound.positive, ...bound.negative].map(String))
   const notes = new Set<string>()
-  for (const { sampler, side, wires } of starts)
-    for (const slot of encodersOf(kept, wires, side).found) {
+  for (const { sampler, side, wires } of starts) {
+    const { found, beside } = encodersOf(kept, wires, side)
+    for (const slot of [...found, ...beside]) {
       const held = heldText(kept, slot)?.slot
       if (held && known.has(String(held))) continue
       const text = textAt(kept, bound[side])
@@ -181,5 +189,6 @@ function otherTexts(
         notes.add(`The text of ${of} is replaced, too, because that one goes on with the same image.`)
       else if (!isSame) notes.add(`The text of ${of} stays as it is in the file.`)
     }
+  }
   return { ...later, notes: [...notes] }
 }

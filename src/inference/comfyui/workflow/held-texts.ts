@@ -18,24 +18,12 @@ export type Side = 'positive' | 'negative'
 export const TITLE = { positive: 'prompt', negative: 'negative' } as const
 export const CALLED = { positive: 'prompt', negative: 'negative prompt' } as const
 
-/** The inputs of text encoders. Not `system_prompt`, which belongs to the model. */
-const TEXT_INPUTS = [
-  'text',
-  'text_g',
-  'text_l',
-  'clip_l',
-  'clip_g',
-  't5xxl',
-  'llama',
-  'prompt',
-  'user_prompt',
-  'bert',
-  'mt5xl',
-  'positive_prompt',
-]
+/** The inputs of text encoders, many of which are called like the language model. Not `system_prompt`, which belongs to it. */
+const TEXT_INPUT =
+  /^(text(_[gl])?|prompt|user_prompt|positive_prompt|clip_[ghl]|(t5|mt5|byt5|bert|llama|qwen|gemma|mistral|jina)\w*)$/
 
 /** The inputs that carry conditioning from node to node. */
-export const CONDITIONING = /^(conditioning|cond)(_?\d+|_to|_from)?$|^(positive|negative)$/
+export const CONDITIONING = /^(conditioning|cond)(_?\d+|_[a-z]+)?$|^(positive|negative)(_[a-z]+)?$/i
 
 /** What nodes that join, replace or write texts call them; not what they put between them, or look for. */
 const PART = /text|string|prompt|caption|prefix|suffix|value|positive|negative|^[a-z]\d?$/i
@@ -50,16 +38,23 @@ export interface Held {
   readonly within?: string
 }
 
-/** A loader that has both texts names them `positive` and `negative`; all texts of an encoder are the prompt's. */
+/** Some nodes have both texts, each at an input of its own; all other texts of an encoder are the prompt's. */
 export function textInputs(kept: WorkflowGraph, id: string, side: Side): Slot[] {
   if (typeof inputOf(kept, id, side) === 'string') return [[id, side]]
+  if (side === 'negative' && inputOf(kept, id, 'negative_prompt') !== undefined) return [[id, 'negative_prompt']]
   // A node that takes conditioning, such as a region's, may have a text for something else.
   if (wiresOf(kept, id).some(([name]) => CONDITIONING.test(name))) return []
-  return TEXT_INPUTS.filter((name) => {
-    const value = inputOf(kept, id, name)
-    return typeof value === 'string' || wireOf(value) !== undefined
-  }).map((name) => [id, name])
+  return ownTexts(kept, id)
 }
+
+const ownTexts = (kept: WorkflowGraph, id: string): Slot[] =>
+  Object.entries(nodeAt(kept, id)?.inputs ?? {})
+    .filter(([name, value]) => TEXT_INPUT.test(name) && (typeof value === 'string' || wireOf(value) !== undefined))
+    .map(([name]) => [id, name])
+
+/** The texts of a node that adds them to conditioning, such as that of a region. */
+export const textsBeside = (kept: WorkflowGraph, id: string): Slot[] =>
+  wiresOf(kept, id).some(([name]) => CONDITIONING.test(name)) ? ownTexts(kept, id) : []
 
 /**
  * At the encoder, at the node that holds nothing else, or at the one part of a text that is no instruction; undefined

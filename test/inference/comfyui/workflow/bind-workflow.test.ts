@@ -319,6 +319,39 @@ describe('binds', () => {
       }),
       { prompt: [['41', 'value']] },
     ],
+    ...(
+      [
+        ['CLIPTextEncodeHiDream', ['clip_l', 'clip_g', 't5xxl', 'llama']],
+        ['CLIPTextEncodeSD3', ['clip_l', 'clip_g', 't5xxl']],
+        ['CLIPTextEncodeHunyuanDiT', ['bert', 'mt5xl']],
+        ['CLIPTextEncodeKandinsky5', ['clip_l', 'qwen25_7b']],
+        ['TextEncodeQwenImageEditPlus', ['prompt']],
+      ] as const
+    ).map(([name, inputs]): [string, GivenGraph, Record<string, unknown>] => [
+      `all texts of ${name}`,
+      textToImage({
+        '6': node(name, { ...Object.fromEntries(inputs.map((input) => [input, 'a cat'])), clip: ['4', 1] }),
+      }),
+      { prompt: inputs.map((input) => ['6', input]) },
+    ]),
+    [
+      'the two texts of an encoder by its outputs',
+      textToImage({
+        '3': sampler({ positive: ['6', 0], negative: ['6', 1] }),
+        '6': node('TextEncodeBooguEdit', { prompt: 'a cat', negative_prompt: 'blurred', clip: ['4', 1] }),
+      }),
+      { prompt: [['6', 'prompt']], negative: [['6', 'negative_prompt']] },
+    ],
+    [
+      'each side of a node that takes several of both',
+      textToImage({
+        '3': sampler({ positive: ['40', 0], negative: ['40', 1] }),
+        '40': node('PairConditioningCombine', {
+          ...{ positive_A: ['6', 0], negative_A: ['7', 0], positive_B: ['6', 0], negative_B: ['7', 0] },
+        }),
+      }),
+      { prompt: [['6', 'text']], negative: [['7', 'text']] },
+    ],
     [
       'the prompt behind an instruction to the model',
       textToImage({
@@ -419,6 +452,25 @@ describe('binds', () => {
         '30': node('ImageScale', { width: 1024, height: 0, crop: 'disabled', image: ['8', 0] }),
       }),
       { scaledWidth: [['30', 'width']], scaledHeight: [] },
+    ],
+    [
+      'what is needed beside values that are neither wires nor literals',
+      textToImage({
+        '9': node('SaveImageAdvanced', { images: ['40', 0], format: 'png', 'format.bit_depth': '8-bit' }),
+        '40': node('GLSLShader', {
+          ...{
+            'images.image0': ['8', 0],
+            'curves.u_curve0': {
+              __value__: [
+                [0, 0],
+                [1, 1],
+              ],
+            },
+            list: ['a', 'b', 'c'],
+          },
+        }),
+      }),
+      { output: ['40', 0], keep: expect.arrayContaining(['8', '3', '40']) },
     ],
     ['numbers that are written as text', textToImage({ '3': sampler({ steps: '12' }) }), { steps: [['3', 'steps']] }],
     [
@@ -637,6 +689,11 @@ describe('binds', () => {
       ['steps'],
     ],
     [
+      'a sampler of its own class',
+      customAdvanced({ '22': node('SamplerEulerAncestral', { eta: 1, s_noise: 1 }) }),
+      ['sampler'],
+    ],
+    [
       'a scheduler of Flux.2',
       customAdvanced({ '23': node('Flux2Scheduler', { steps: 4, width: 512, height: 768 }) }),
       ['sampler'],
@@ -702,6 +759,27 @@ describe('binds', () => {
     expect(notes).toEqual([
       'The text of "Dog" (CLIPTextEncode, node 41), for "KSampler" (KSampler, node 3), stays as it is in the file.',
     ])
+  })
+
+  it.each<[string, GivenGraph, string]>([
+    [
+      'the text of a region',
+      {
+        '3': sampler({ positive: ['40', 0] }),
+        '40': node('GLIGENTextBoxApply', { text: 'a hat', conditioning_to: ['6', 0], clip: ['4', 1] }, 'Region'),
+      },
+      'The text of "Region" (GLIGENTextBoxApply, node 40), for "KSampler" (KSampler, node 3), stays as it is in the file.',
+    ],
+    [
+      'a size by one number',
+      {
+        '9': node('SaveImage', { images: ['40', 0] }),
+        '40': node('ImageScaleToTotalPixels', { megapixels: 2, upscale_method: 'area', image: ['8', 0] }, 'Two'),
+      },
+      '"Two" (ImageScaleToTotalPixels, node 40) makes all images as large as its megapixels says, whatever size is asked for: limit the version to one size, or scale by a factor instead.',
+    ],
+  ])('beside %s, and says that it stays', (_, changes, note) => {
+    expect(bound(textToImage(changes)).notes).toEqual([note])
   })
 
   it('a prompt that something is made of, and says what', () => {
