@@ -4,6 +4,7 @@ import {
   CONDITIONING,
   type Held,
   heldText,
+  isInstruction,
   type Side,
   TITLE,
   textInputs,
@@ -66,11 +67,19 @@ export function bindTexts(
         (id) =>
           `${named(kept, id)} makes its text of the one that is asked for and of what stays as it is in the file.`,
       )
+      .concat(
+        [...prompt, ...avoided]
+          .filter((slot) => isInstruction(inputOf(kept, ...slot)))
+          .map(([id]) => instructed(kept, id)),
+      )
       .concat(later.notes),
     promptText: textAt(kept, prompt),
     negativeText: textAt(kept, avoided),
   }
 }
+
+const instructed = (kept: WorkflowGraph, id: string): string =>
+  `The text of ${named(kept, id)} has an instruction to the model, which is replaced, too: join it to the text from a node of its own if each prompt needs it.`
 
 const textAt = (kept: WorkflowGraph, slots: readonly Slot[]): string | undefined => {
   const texts = slots.map(([id, input]) => inputOf(kept, id, input)).filter((it) => typeof it === 'string')

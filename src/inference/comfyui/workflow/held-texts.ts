@@ -32,6 +32,9 @@ const PART = /text|string|prompt|caption|prefix|suffix|value|positive|negative|^
 const INSTRUCTION =
   /\[SYSTEM_PROMPT\]|<prompt start>|^\W*you are an? [^.,\n]*\b(assistant|expert|engineer|writer|designer|artist|agent|model|ai)\b/i
 
+/** Whether a text that is replaced begins so: the model may need it before every prompt. */
+export const isInstruction = (text: unknown): boolean => typeof text === 'string' && INSTRUCTION.test(text)
+
 /** Where a text is written; `within` makes it of that text and of others, which stay. */
 export interface Held {
   readonly slot: Slot
@@ -101,7 +104,7 @@ function partsAt(kept: WorkflowGraph, id: string): Slot[] {
   const own = onlyText(kept, id)
   return Object.entries(nodeAt(kept, id)?.inputs ?? {})
     .filter(([name, value]) => isPart(name, value) && (name === own || PART.test(name)))
-    .filter(([, value]) => !INSTRUCTION.test(String(value)))
+    .filter(([, value]) => !isInstruction(value))
     .map(([name]) => [id, name])
 }
 

@@ -782,6 +782,15 @@ describe('binds', () => {
     expect(bound(textToImage(changes)).notes).toEqual([note])
   })
 
+  it('a prompt with an instruction in it, and says that both are replaced', () => {
+    const text = 'You are an assistant designed to draw anime. <Prompt Start> a cat'
+    const { binding, notes } = bound(textToImage({ '6': node('CLIPTextEncode', { text, clip: ['4', 1] }, 'Text') }))
+    expect(binding.prompt).toEqual([['6', 'text']])
+    expect(notes).toEqual([
+      'The text of "Text" (CLIPTextEncode, node 6) has an instruction to the model, which is replaced, too: join it to the text from a node of its own if each prompt needs it.',
+    ])
+  })
+
   it('a prompt that something is made of, and says what', () => {
     const { notes } = bound(
       textToImage({
