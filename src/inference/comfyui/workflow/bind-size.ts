@@ -10,6 +10,7 @@ import {
   namedAll,
   nodeAt,
   type Slot,
+  shown,
   type Wire,
   type WorkflowGraph,
   WorkflowProblem,
@@ -172,6 +173,8 @@ function sizeNode(kept: WorkflowGraph, main: string): { width: Slot; height: Slo
     )
   const pair = id === undefined ? undefined : pairOf(kept, id)
   if (id === undefined || !pair) throw noSize(kept, id ?? main)
+  const problem = byName(kept, id)
+  if (problem) throw problem
   return { width: [id, pair[0]], height: [id, pair[1]] }
 }
 
@@ -220,8 +223,24 @@ const fromImage = (kept: WorkflowGraph, id: string) =>
 
 const noSize = (kept: WorkflowGraph, id: string) =>
   new WorkflowProblem(
-    `${named(kept, id)} has no width and height to set: give the node that holds both the title "size" in ComfyUI, or two nodes "width" and "height", and export the workflow again.`,
+    titled(kept, 'size').includes(id)
+      ? `${named(kept, id)} has the title "size", but no width and height: give that title to a node that has both, such as Empty Latent Image, and export the workflow again.`
+      : `${named(kept, id)} has no width and height to set: put a node that has both in its place, such as Empty Latent Image, or give the node that holds both the title "size" in ComfyUI, or two nodes "width" and "height", and export the workflow again.`,
   )
+
+/** Its numbers have no effect while the size is chosen by its name. */
+function byName(kept: WorkflowGraph, id: string): WorkflowProblem | undefined {
+  const [input, value] =
+    Object.entries(nodeAt(kept, id)?.inputs ?? {}).find(
+      ([name, it]) => BY_NAME.test(name) && typeof it === 'string' && /\d/.test(it) && !/custom/i.test(it),
+    ) ?? []
+  if (input === undefined) return undefined
+  return new WorkflowProblem(
+    `${named(kept, id)} chooses its size by its ${shown(input)}, ${shown(String(value))}: choose one that takes width and height there, or put an Empty Latent Image in its place, and export the workflow again.`,
+  )
+}
+
+const BY_NAME = /^(resolution|dimensions?|aspect_ratio|ratio|preset)$/
 
 /**
  * The size of the image divided by the asked one, from the last pass back to the main sampler; undefined where the

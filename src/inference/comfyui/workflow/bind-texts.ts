@@ -148,7 +148,7 @@ function textsOf(kept: WorkflowGraph, main: string, side: Side, { found, unknown
   const asked = titled(kept, TITLE[side])
   if (asked.length > 0) return unique(asked.flatMap((id) => titledText(kept, id, side))).map((slot) => ({ slot }))
   const nodes = [...new Set(found.map(([id]) => id))]
-  const texts = found.map((slot) => heldText(kept, slot))
+  const texts = found.map((slot) => heldText(kept, slot, side))
   const differ = new Set(texts.map((held) => JSON.stringify(held && inputOf(kept, ...held.slot)))).size > 1
   if ((nodes.length > 1 && differ) || unknown.length > 0 || texts.includes(undefined))
     throw ambiguousText(kept, main, side, [...nodes, ...unknown])
@@ -187,7 +187,7 @@ function otherTexts(
   for (const { sampler, side, wires } of starts) {
     const { found, beside } = encodersOf(kept, wires, side)
     for (const slot of [...found, ...beside]) {
-      const held = heldText(kept, slot)?.slot
+      const held = heldText(kept, slot, side)?.slot
       if (held && known.has(String(held))) continue
       const text = textAt(kept, bound[side])
       const isSame = held !== undefined && text !== undefined && inputOf(kept, ...held) === text

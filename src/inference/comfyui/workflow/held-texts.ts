@@ -63,12 +63,12 @@ export const textsBeside = (kept: WorkflowGraph, id: string): Slot[] =>
  * At the encoder, at the node that holds nothing else, or at the one part of a text that is no instruction; undefined
  * if there are several.
  */
-export function heldText(kept: WorkflowGraph, [id, input]: Slot): Held | undefined {
+export function heldText(kept: WorkflowGraph, [id, input]: Slot, side: Side): Held | undefined {
   const wire = wireAt(kept, id, input)
   if (!wire) return { slot: [id, input] }
   const own = valueInput(kept, wire[0]) ?? onlyText(kept, wire[0])
   if (own !== undefined && typeof inputOf(kept, wire[0], own) === 'string') return { slot: [wire[0], own] }
-  const [part, another] = partsBehind(kept, wire[0])
+  const [part, another] = partsBehind(kept, wire[0], side)
   // What asks a model may have one text and get the rest from there.
   const isOnly = part && another === undefined && !wiresOf(kept, part[0]).some(([name]) => OTHER_WIRES.test(name))
   return isOnly ? { slot: part, within: wire[0] } : undefined
@@ -82,36 +82,42 @@ function onlyText(kept: WorkflowGraph, id: string): string | undefined {
 }
 
 /** The texts that a node makes its own of. */
-function partsBehind(kept: WorkflowGraph, id: string): Slot[] {
+function partsBehind(kept: WorkflowGraph, id: string, side: Side): Slot[] {
   const open = [id]
   const seen = new Set<string>()
   const found: Slot[] = []
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (seen.has(next)) continue
     seen.add(next)
-    found.push(...partsAt(kept, next))
+    found.push(...partsAt(kept, next, side))
     for (const [name] of wiresOf(kept, next)) {
-      const wire = OTHER_WIRES.test(name) ? undefined : wireAt(kept, next, name)
+      const wire = OTHER_WIRES.test(name) || isOf(OTHER[side], name) ? undefined : wireAt(kept, next, name)
       if (wire) open.push(wire[0])
     }
   }
   return found
 }
 
-function partsAt(kept: WorkflowGraph, id: string): Slot[] {
-  const isPart = (name: string, value: unknown) =>
-    typeof value === 'string' && /[\p{L}\p{N}]/u.test(value) && !isPlaceholder(value) && !/^system/i.test(name)
+const OTHER = { positive: 'negative', negative: 'positive' } as const
+/** A styler has texts of both sides. */
+const isOf = (side: Side, name: string) => name.toLowerCase().includes(side)
+
+function partsAt(kept: WorkflowGraph, id: string, side: Side): Slot[] {
+  const says = (name: string, value: unknown) =>
+    isOf(side, name) || (/[\p{L}\p{N}]/u.test(String(value)) && !isPlaceholder(value))
+  const isText = (name: string, value: unknown) =>
+    typeof value === 'string' && !isOf(OTHER[side], name) && !/^system/i.test(name) && says(name, value)
   const own = onlyText(kept, id)
   return Object.entries(nodeAt(kept, id)?.inputs ?? {})
-    .filter(([name, value]) => isPart(name, value) && (name === own || PART.test(name)))
+    .filter(([name, value]) => isText(name, value) && (name === own || PART.test(name)))
     .filter(([, value]) => !isInstruction(value))
     .map(([name]) => [id, name])
 }
 
 /** Those whose text a title points out: the encoders among these nodes, and what holds one part of a text that they get. */
 function holders(kept: WorkflowGraph, ids: readonly string[], side: Side): string[] {
-  const parts = makersOf(kept, ids, side).flatMap((node) => partsBehind(kept, node).map(([it]) => it))
-  const encoders = ids.filter((id) => textInputs(kept, id, side).some((slot) => heldText(kept, slot)))
+  const parts = makersOf(kept, ids, side).flatMap((node) => partsBehind(kept, node, side).map(([it]) => it))
+  const encoders = ids.filter((id) => textInputs(kept, id, side).some((slot) => heldText(kept, slot, side)))
   return [...new Set([...encoders, ...parts])].filter((id) => textsAt(kept, id, side).length > 0)
 }
 
@@ -139,11 +145,11 @@ export function ambiguousText(kept: WorkflowGraph, main: string, side: Side, ids
 /** The texts of a node that a title points out; none if it has no text, or several that are not one. */
 function textsAt(kept: WorkflowGraph, id: string, side: Side): Slot[] {
   const encoder = textInputs(kept, id, side)
-  const held = encoder.map((slot) => heldText(kept, slot))
+  const held = encoder.map((slot) => heldText(kept, slot, side))
   if (encoder.length > 0) return held.every((it) => it !== undefined) ? held.map(({ slot }) => slot) : []
   const literals = Object.entries(nodeAt(kept, id)?.inputs ?? {}).filter(([, value]) => typeof value === 'string')
   const called = literals.filter(([name]) => ['value', 'string', 'text', side].includes(name))
-  const parts = literals.filter(([name]) => PART.test(name))
+  const parts = literals.filter(([name]) => PART.test(name) && !isOf(OTHER[side], name))
   const found = [called, literals, parts].find((those) => those.length === 1) ?? []
   return found.map(([name]) => [id, name])
 }

@@ -33,10 +33,17 @@ export function needsOf(kept: WorkflowGraph): Needs {
   for (const [node, { class_type, inputs }] of Object.entries(kept)) {
     const title = titleOf(kept, node)
     if (!classes.has(class_type)) classes.set(class_type, { class: class_type, node, title })
-    for (const [input, file] of Object.entries(inputs))
-      if (typeof file === 'string' && FILE.test(file)) files.push({ class: class_type, node, title, input, file })
+    for (const [input, value] of Object.entries(inputs))
+      for (const file of filesIn(value)) files.push({ class: class_type, node, title, input, file })
   }
   return { classes: [...classes.values()], files }
+}
+
+/** Some nodes have a list of files, each with a switch of its own. */
+function filesIn(value: unknown): string[] {
+  if (typeof value === 'string') return FILE.test(value) ? [value] : []
+  if (typeof value !== 'object' || value === null || ('on' in value && value.on === false)) return []
+  return Object.values(value).filter((it): it is string => typeof it === 'string' && FILE.test(it))
 }
 
 /** Each wire ends at a node of the file. @throws WorkflowProblem */
@@ -98,6 +105,10 @@ const SERVICES =
 const REACHING_INPUT = /^(.*_)?(url|urls|path|paths|directory|dir|folder|folder_path|python_code|code)$/i
 const REACHING_VALUE = /^[a-z][a-z0-9+.-]*:\/\/\S+$|^(\/[^\s/]+\/|~[\\/]|[a-z]:[\\/]|\\\\)|(^|[\\/])\.\.([\\/]|$)/i
 
+/** Nothing, or the name of a file that is chosen from a folder of models. */
+const isHarmless = (input: string, value: unknown): boolean =>
+  value === '' || (/path$/i.test(input) && typeof value === 'string' && FILE.test(value) && !/[\\/]/.test(value))
+
 const wordsOf = (name: string) =>
   name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -111,7 +122,7 @@ function checkReach(kept: WorkflowGraph, id: string): void {
   const inputs = Object.entries(nodeAt(kept, id)?.inputs ?? {})
   const reaching = inputs.find(
     ([input, value]) =>
-      (REACHING_INPUT.test(input) && value !== '' && (typeof value === 'string' || wireOf(value))) ||
+      (REACHING_INPUT.test(input) && !isHarmless(input, value) && (typeof value === 'string' || wireOf(value))) ||
       (typeof value === 'string' && REACHING_VALUE.test(value.trim())),
   )
   const words = wordsOf(name)

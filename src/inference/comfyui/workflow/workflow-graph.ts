@@ -38,7 +38,8 @@ export function wireOf(value: unknown): Wire | undefined {
 }
 
 /** What only passes on the one wire that it gets: reroutes, and what shows a value or holds one that comes from elsewhere. */
-const PASSES = /reroute|^any switch|^previewany$|^primitive(int|float|boolean|string|stringmultiline)$/i
+const PASSES =
+  /reroute|^any switch|(show|display|preview).?(text|any)|^primitive(int|float|boolean|string|stringmultiline)$/i
 
 /** The wire at an input, followed through what only passes it on. */
 export function wireAt(graph: WorkflowGraph, id: string, input: string): Wire | undefined {

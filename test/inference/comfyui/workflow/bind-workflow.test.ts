@@ -91,6 +91,14 @@ describe('a workflow that ran on a real server', () => {
       ['Load Checkpoint', 'sd_xl_base_1.0.safetensors'],
       ['Load LoRA', 'add-detail-xl.safetensors'],
     ])
+    const several = textToImage({
+      '3': sampler({ model: ['40', 0] }),
+      '40': node('Power Lora Loader (rgthree)', {
+        ...{ lora_1: { on: true, lora: 'ink.safetensors', strength: 1 }, model: ['4', 0] },
+        ...{ lora_2: { on: false, lora: 'oil.safetensors', strength: 1 } },
+      }),
+    })
+    expect(bound(several).needs.files.map(({ file }) => file)).toEqual(['pony.safetensors', 'ink.safetensors'])
     const unused = bound(textToImage({ '50': node('OfNoServer', { file: 'x.safetensors', image: ['8', 0] }) }))
     expect(unused.needs.classes.map((it) => it.class)).not.toContain('OfNoServer')
     expect(unused.binding.keep).not.toContain('50')
@@ -351,6 +359,24 @@ describe('binds', () => {
         }),
       }),
       { prompt: [['6', 'text']], negative: [['7', 'text']] },
+    ],
+    [
+      'the two texts of a styler, each by its side',
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+        '7': node('CLIPTextEncode', { text: ['40', 1], clip: ['4', 1] }),
+        '40': node('SDXLPromptStyler', { text_positive: 'a cat', text_negative: '', style: 'base', log_prompt: true }),
+      }),
+      { prompt: [['40', 'text_positive']], negative: [['40', 'text_negative']] },
+    ],
+    [
+      'a text that is shown on its way',
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+        '40': node('ShowText|pysssss', { text: ['41', 0], text_0: 'what was shown last' }),
+        '41': node('Text Multiline', { text: 'a cat' }),
+      }),
+      { prompt: [['41', 'text']] },
     ],
     [
       'the prompt behind an instruction to the model',

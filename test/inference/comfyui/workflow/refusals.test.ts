@@ -288,6 +288,18 @@ describe('a workflow', () => {
       /"LatentOfPack" .* has no width and height to set: .*the title "size"/,
     ],
     [
+      'with the title "size" at a node without one',
+      textToImage({ '5': node('LatentOfPack', { ratio: '1:1' }, 'size') }),
+      /^"size" \(LatentOfPack, node 5\) has the title "size", but no width and height: give that title to a node/,
+    ],
+    [
+      'whose size is chosen by its name',
+      textToImage({
+        '5': node('LatentOfPack', { resolution: '1024 x 1024 (1:1)', width: 512, height: 512, batch_size: 1 }),
+      }),
+      /^"LatentOfPack" .* chooses its size by its resolution, 1024 x 1024 \(1:1\): choose one that takes width and height/,
+    ],
+    [
       'whose later pass has a fixed size, but not the first',
       textToImage({
         '5': empty({ width: ['40', 0] }),
@@ -432,6 +444,20 @@ describe('a workflow', () => {
     expect(binding.sampler).toEqual([['3', 'sampler_name']])
     expect(defaults).not.toHaveProperty('steps')
     expect(defaults).not.toHaveProperty('cfgScale')
+  })
+
+  it('may choose a file of the server at an input that is called a path', () => {
+    const loader = (model_path: string) => textToImage({ '4': node('NunchakuFluxDiTLoader', { model_path }) })
+    expect(bound(loader('svdq-int4-flux.safetensors')).needs.files.map(({ file }) => file)).toContain(
+      'svdq-int4-flux.safetensors',
+    )
+    for (const path of ['flux/../../a.safetensors', 'C:a\\b.safetensors', 'models/flux', 'https://x/a.safetensors'])
+      expect(refusal(loader(path))).toContain("--allow-node 'NunchakuFluxDiTLoader'")
+  })
+
+  it('may say that its size is not chosen by name', () => {
+    const loader = node('LatentOfPack', { resolution: 'width x height (custom)', width: 512, height: 512 })
+    expect(bound(textToImage({ '5': loader })).binding.width).toEqual([['5', 'width']])
   })
 
   it('may look for what looks like a placeholder', () => {
