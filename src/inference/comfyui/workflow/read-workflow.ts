@@ -63,7 +63,7 @@ function nodeOf(id: string, value: unknown): WorkflowNode {
   if (!isStorable(id)) throw new WorkflowProblem(`${at} has an id with characters that are not text: ${EXPORT}.`)
   // Other programs wrap the graph in requests of their own.
   if (!isRecord(value) || !(Object.hasOwn(value, 'class_type') || Object.hasOwn(value, 'inputs')))
-    throw new WorkflowProblem(`${at} is not a node: ${EXPORT}.`)
+    throw new WorkflowProblem(`${at} is not a node: remove it from the file, or, ${EXPORT}.`)
   const { class_type, inputs, _meta } = value
   const title = isRecord(_meta) && typeof _meta.title === 'string' ? storable(_meta.title) : undefined
   if (typeof class_type !== 'string' || class_type === '')

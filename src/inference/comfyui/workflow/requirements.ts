@@ -218,6 +218,10 @@ export function checkUnbound(kept: WorkflowGraph, bound: readonly Slot[]): void 
         throw new WorkflowProblem(
           `${named(kept, id)} has ${shown(String(value))} at ${shown(input)}, which another program would replace: choose a value in ComfyUI and export the workflow again.`,
         )
+      if (typeof value === 'string' && value.includes('\ufffd'))
+        throw new WorkflowProblem(
+          `${named(kept, id)} has lost characters at ${shown(input)}, because the file is not in UTF-8: save it in that encoding.`,
+        )
       if (hasHugeNumber(value))
         throw new WorkflowProblem(
           `${named(kept, id)} has a number at ${shown(input)} that is too large to be sent unchanged: set one below 9007199254740992 in ComfyUI and export the workflow again.`,

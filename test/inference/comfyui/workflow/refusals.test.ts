@@ -363,6 +363,11 @@ describe('a workflow', () => {
       /has __RANDOM_INT__ at denoise/,
     ],
     [
+      'with a name of a file in another encoding',
+      textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: '\ufffd\ufffd.safetensors' }) }),
+      /has lost characters at ckpt_name, because the file is not in UTF-8: save it/,
+    ],
+    [
       'with a huge number that stays',
       textToImage({ '4': node('Loader', { key: 18446744073709552000 }) }),
       /"Loader" \(Loader, node 4\) has a number at key that is too large/,
