@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
+import { inertText, inertTextForSdNext } from '../inert-text.js'
 import type { Asked } from '../server-backend.js'
 import { describeUnexpected, parsedJson } from '../server-reply.js'
 import { type A1111Server, bareName, type ServerModel } from './discovery.js'
@@ -11,9 +12,10 @@ export type A1111Asked = Asked<A1111Server, ServerModel>
 
 /** The body of POST /sdapi/v1/txt2img. */
 export function txt2imgBody({ request, server: { dialect }, model, sampler, seeds }: A1111Asked): object {
+  const inert = dialect === 'sdnext' ? inertTextForSdNext : inertText
   return {
-    prompt: request.prompt,
-    negative_prompt: request.negativePrompt,
+    prompt: inert(request.prompt),
+    negative_prompt: inert(request.negativePrompt),
     width: request.width,
     height: request.height,
     steps: request.steps,

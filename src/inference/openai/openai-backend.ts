@@ -3,6 +3,7 @@ import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { badOutput, failure } from '../backend-failure.js'
 import { drawingCall } from '../drawing-call.js'
 import { drawnImage, fieldsOf } from '../drawn-image.js'
+import { inertText } from '../inert-text.js'
 import { type Asked, type Call, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
@@ -116,7 +117,7 @@ const generationBody = ({ request, model, seeds }: Asked<unknown>, isPiped: bool
 
 function withSafeTexts(request: InferenceRequest, isPiped: boolean): InferenceRequest {
   // A user's own | would end the prompt and turn its rest into the negative one.
-  const safe = (text: string) => withoutExtraArgs(isPiped ? text.replaceAll('|', ',') : text)
+  const safe = (text: string) => inertText(withoutExtraArgs(isPiped ? text.replaceAll('|', ',') : text))
   return { ...request, prompt: safe(request.prompt), negativePrompt: safe(request.negativePrompt) }
 }
 

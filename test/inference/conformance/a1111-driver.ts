@@ -23,6 +23,8 @@ export const a1111Driver = (dialect: Drawing): ServerDriver => {
       [4294967294, 4294967295],
       [0, 1],
     ],
+    // Where SD.Next chooses from {a|b}, a choice may be any part of a name.
+    writes: (text) => text.replace('<lora', dialect === 'sdnext' ? '‹lora' : '< lora'),
     // The others have every sampler.
     ...(['a1111', 'legacy'].includes(dialect) && { lacks: 'ddpm' }),
     wrongs: {

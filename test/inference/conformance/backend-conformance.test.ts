@@ -108,11 +108,13 @@ async function expectLeft(driver: ServerDriver, { jobs }: GivenServer) {
 }
 
 describe.each(named(SERVERS))('the backend of %s', (_name, driver) => {
-  it('asks for exactly what was requested, with as many calls as the server needs', async () => {
+  it('asks for exactly what was requested, with as many calls as the server needs, and for no file that a prompt names', async () => {
     const { generate, asked } = await driver.given()
     const request = { prompt: FORGED, negativePrompt: FORGED, width: 128, height: 64, steps: 7, cfgScale: 3.5 }
     await generate({ ...request, seeds: driver.calls.flat() })
-    expect(asked()).toEqual(driver.calls.map((seeds) => ({ ...request, seeds })))
+    const { writes = (text: string) => text } = driver
+    const arrives = { ...request, prompt: writes(FORGED), negativePrompt: writes(FORGED) }
+    expect(asked()).toEqual(driver.calls.map((seeds) => ({ ...arrives, seeds })))
   })
 
   it('reports a progress that rises to 1, whatever comes of the listener', async () => {

@@ -31,6 +31,8 @@ export interface ServerDriver extends Driver {
   readonly query?: string
   /** Of a call for images. */
   readonly callPath: string
+  /** How a text arrives in which it would see the names of files to load; as it is, unless given. */
+  readonly writes?: (text: string) => string
   /** A sampler that it does not have. */
   readonly lacks?: Sampler
   /** What of an answer can be wrong without the server's saying so; to what the stand-in is set for it. */

@@ -15,6 +15,7 @@ export const openAiDriver = (dialect: Exclude<OpenAiDialect, 'sdcpp'>): ServerDr
   calls: [[2147483646], [2147483647]],
   ignores: dialect === 'localai' ? ['sampler', 'cfgScale', 'negativePrompt'] : ['sampler'],
   lacks: 'lms',
+  writes: (text) => text.replace('<lora', '< lora'),
   wrongs: {
     ...{ 'another size': 'wrong_size', 'a broken image': 'broken_image', 'another number of images': 'two_images' },
     'another model': 'other_model',

@@ -44,6 +44,8 @@ export interface A1111StandIn extends Omit<SwitchableServer, 'server'> {
   readonly asked: () => Record<string, unknown>[]
   /** The file name of the loaded checkpoint. */
   readonly loaded: () => string
+  /** The files that prompts have named so far, and that it would have loaded: `lora:name:0.8`. */
+  readonly files: () => readonly string[]
   /** How many inferences wait or are drawn. */
   readonly jobs: () => number
   /** The most inferences that were ever at work at once; 1, or the lock is broken. */
@@ -150,6 +152,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     seen: journal.seen,
     asked: () => journal.entries.flatMap(({ path, body }) => (path === '/sdapi/v1/txt2img' && body ? [body] : [])),
     loaded: gpu.loaded,
+    files: gpu.files,
     jobs: gpu.jobs,
     mostAtOnce: gpu.mostAtOnce,
     set: (changes) => void set(changes),

@@ -12,6 +12,7 @@ import {
 } from './dialects.js'
 import type { Fault, StandInSettings } from './faults.js'
 import { drawImage } from './images.js'
+import { readPrompt } from './prompts.js'
 
 export interface Reply {
   readonly status: number
@@ -35,6 +36,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
   let interrupted = false
   let stop = new AbortController()
   const count = { here: 0, now: 0, most: 0 }
+  const files: string[] = []
 
   const known = (name: unknown) =>
     models.find((model) => {
@@ -102,6 +104,15 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     }
   }
 
+  /** Only the prompt's own files are loaded: in a negative prompt the rest is text. */
+  function textsOf({ prompt = '', negative_prompt = '' }: Body) {
+    const read = readPrompt(dialect, String(prompt))
+    const negative = readPrompt(dialect, String(negative_prompt))
+    const ofNegative = negative.files.filter((file) => file.startsWith('wildcard:'))
+    files.push(...read.files, ...ofNegative)
+    return [read.text, ...read.files, String(negative_prompt), ...ofNegative]
+  }
+
   function toDrawn(body: Body, fault: string): Drawn {
     const batch = Math.max(1, Number(body.batch_size ?? 1)) - (fault === 'wrong_count' ? 1 : 0)
     const seed = keptSeed(Number(body.seed ?? -1) + (fault === 'wrong_seeds' ? 1 : 0))
@@ -129,7 +140,8 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
   }
 
   async function reply(body: Body, drawn: Drawn, fault: string) {
-    const { prompt, negativePrompt, width, height, steps, cfgScale, sampler, model } = drawn
+    const { width, height, steps, cfgScale, sampler, model } = drawn
+    const texts = textsOf(body)
     const look = fault === 'black' ? 'black' : interrupted ? 'unfinished' : 'finished'
     const pngs = await Promise.all(
       drawn.seeds.map((seed, n) =>
@@ -137,18 +149,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
           width,
           height,
           look,
-          key: JSON.stringify([
-            prompt,
-            negativePrompt,
-            seed,
-            model.filename,
-            width,
-            height,
-            steps,
-            cfgScale,
-            sampler,
-            drawn.schedule,
-          ]),
+          key: JSON.stringify([texts, seed, model.filename, width, height, steps, cfgScale, sampler, drawn.schedule]),
           parameters: infotextOf(dialect, drawn, n),
         }),
       ),
@@ -205,6 +206,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
       loaded = known(checkpoint) ?? loaded
     },
     loaded: () => loaded.filename,
+    files: () => files,
     jobs: () => count.here,
     mostAtOnce: () => count.most,
     close: () => stop.abort(),
