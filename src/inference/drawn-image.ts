@@ -6,14 +6,18 @@ import { kindOfBytes } from './server-reply.js'
 
 type Size = Pick<GenerationParameters, 'width' | 'height'>
 
-/** Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it. */
-export async function drawnImage(base64: string, asked: Size, bad: Bad) {
+/**
+ * Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it.
+ * @param scale the image's size divided by the asked one; where it is not 1, `size` is the image's
+ */
+export async function drawnImage(base64: string, asked: Size, bad: Bad, scale = 1) {
   if (/^https?:/.test(base64)) throw bad('sent the address of an image instead of its data')
   const data = base64.replace(/^data:[^,]*,/, '')
   if (NOT_BASE64.test(data)) throw bad('sent an image that is not base64')
   const bytes = Buffer.from(data, 'base64')
-  const { comments } = await requireSize(bytes, asked, bad)
-  return { bytes, infotext: comments?.find(({ keyword }) => keyword === 'parameters')?.text }
+  const { comments, width, height } = await requireSize(bytes, asked, bad, scale)
+  const infotext = comments?.find(({ keyword }) => keyword === 'parameters')?.text
+  return { bytes, infotext, ...(scale !== 1 && { size: { width, height } }) }
 }
 
 /** How far from the exact size an upscaled image may be, in pixels of the asked one: latents have 8. */

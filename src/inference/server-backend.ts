@@ -1,3 +1,4 @@
+import type { DefinitionStore, ModelDefinition } from '../core/catalog/model-definition.js'
 import type { Sampler } from '../core/generations/generation.js'
 import { MAX_SEED, SIZE_STEP } from '../core/generations/generation.js'
 import type {
@@ -10,6 +11,7 @@ import type {
 import { linkedSignal } from '../lib/abort-signals.js'
 import { isStorable } from '../lib/text.js'
 import { callFailure, failure, samplerUnavailable, unsupported } from './backend-failure.js'
+import { type CheckpointOptions, checkpointOf } from './checkpoint-options.js'
 import { probe } from './recognize.js'
 import type { ServerSampler } from './samplers.js'
 import type { ServerHttp } from './server-http.js'
@@ -21,6 +23,8 @@ export interface Asked<Server, Model = string> {
   /** The model under the server's own name. */
   readonly model: Model
   readonly sampler: ServerSampler
+  /** How the model's definition says to draw with its checkpoint; empty for a plain checkpoint. */
+  readonly options: CheckpointOptions
   /** The seeds of this inference, one per image. */
   readonly seeds: readonly number[]
 }
@@ -57,54 +61,94 @@ interface Discovered {
 interface ServerKind<Server extends Discovered, Model> {
   readonly http: ServerHttp
   readonly limits: Limits
+  /** The definitions of models that are needed now. Those that are checkpoints with options are offered if `lacking` allows. */
+  readonly definitions?: DefinitionStore['needed'] | undefined
   /** Use what was discovered until a generation fails, instead of asking before each. */
   readonly remembers?: boolean
-  /** `known`: the last result, unless a generation has failed since. */
-  discover(signal: AbortSignal, known: Server | undefined): Promise<Server>
+  /** `known`: the last result, unless a generation has failed since; `wanted`: all options that models are drawn with. */
+  discover(signal: AbortSignal, known: Server | undefined, wanted: readonly CheckpointOptions[]): Promise<Server>
   /** Unless it says otherwise, a server takes every seed and size of ours. */
   offers(server: Server): Pick<Offers, 'models'> & Partial<Offers>
   modelOf(server: Server, filename: string): Model | undefined
+  /** Why the server can't draw with these options, a sentence each; none if it can. */
+  lacking?(server: Server, options: CheckpointOptions): readonly string[]
   /** Splits the seeds into one list per inference. */
   runsOf(seeds: readonly number[]): readonly (readonly number[])[]
   infer(asked: Asked<Server, Model>, call: Call): Promise<InferredImage[]>
+}
+
+/** A definition that is a checkpoint with options. */
+interface Defined {
+  readonly definition: ModelDefinition
+  readonly checkpoint: string
+  readonly options: CheckpointOptions
+}
+
+/** A server as it was when it was asked, and the definitions that were needed then, by name. */
+interface Known<Server> {
+  readonly server: Server
+  readonly defined: ReadonlyMap<string, Defined>
 }
 
 /** A backend for one kind of server: everything but the protocol. */
 export function serverBackend<Server extends Discovered, Model>(kind: ServerKind<Server, Model>): InferenceBackend {
   const { http, limits, remembers = false } = kind
   const { name } = http
-  let known: Server | undefined
+  let known: Known<Server> | undefined
 
-  async function ask(signal: AbortSignal): Promise<Server> {
-    known = await probe(http, limits.timeoutMs, signal, (limited) => kind.discover(limited, known))
+  async function ask(signal: AbortSignal): Promise<Known<Server>> {
+    const defined = definedIn((await kind.definitions?.()) ?? [])
+    const wanted = [...defined.values()].map(({ options }) => options)
+    const look = (limited: AbortSignal) => kind.discover(limited, known?.server, wanted)
+    known = { server: await probe(http, limits.timeoutMs, signal, look), defined }
     return known
   }
 
-  const offersOf = (server: Server): Offers => {
+  const lacksOf = (server: Server, { checkpoint, options }: Defined): readonly string[] => [
+    ...(kind.modelOf(server, checkpoint) === undefined ? [`It does not have the checkpoint "${checkpoint}".`] : []),
+    ...(kind.lacking?.(server, options) ?? []),
+  ]
+
+  const offersOf = ({ server, defined }: Known<Server>): Offers => {
     const offers = kind.offers(server)
+    const lacks = [...defined].map(([filename, it]) => [filename, lacksOf(server, it)] as const)
+    const able = lacks.filter(([, sentences]) => sentences.length === 0).map(([filename]) => filename)
     // The catalog has no other names, and Postgres would refuse the whole list.
-    const models = offers.models?.filter(isStorable) ?? null
-    return { maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP, ...offers, models }
+    const models = offers.models ? [...offers.models.filter(isStorable), ...able] : null
+    const unable = new Map([...(offers.lacks ?? []), ...lacks.filter(([, sentences]) => sentences.length > 0)])
+    const found = { ...offers, models, ...(unable.size > 0 && { lacks: unable }) }
+    return { maxSeed: MAX_SEED, sizeMultiple: SIZE_STEP, ...found }
+  }
+
+  const isOffered = (now: Known<Server>, filename: string): boolean => {
+    const defined = now.defined.get(filename)
+    return defined ? lacksOf(now.server, defined).length === 0 : kind.modelOf(now.server, filename) !== undefined
   }
 
   /** @throws BackendError `model_missing`, `unsupported`, or what asking the server failed with */
-  async function prepare(request: InferenceRequest, stop: AbortSignal): Promise<Omit<Asked<Server, Model>, 'seeds'>> {
-    const remembered = remembers && known && kind.modelOf(known, request.model) !== undefined ? known : undefined
-    const server = remembered ?? (await ask(stop))
-    const model = kind.modelOf(server, request.model)
-    const offers = offersOf(server)
-    if (model === undefined) {
+  async function prepare(request: InferenceRequest, stop: AbortSignal) {
+    const now = remembers && known && isOffered(known, request.model) ? known : await ask(stop)
+    const { server } = now
+    const defined = now.defined.get(request.model)
+    const model = kind.modelOf(server, defined?.checkpoint ?? request.model)
+    const offers = offersOf(now)
+    if (model === undefined || !isOffered(now, request.model)) {
+      const lacks = offers.lacks?.get(request.model)
       const has = offers.models?.length === 1 ? `has "${offers.models[0]}" and not` : 'does not list'
-      throw failure('model_missing', `${name} ${has} "${request.model}"`)
+      throw failure('model_missing', `${name} ${has} "${request.model}"${lacks ? `: ${lacks.join(' ')}` : ''}`)
     }
     const sampler = server.samplers.get(request.sampler)
     if (!sampler) throw samplerUnavailable(name, request.sampler)
     requireKept(name, offers, request)
-    return { request, server, model, sampler }
+    const asked: Omit<Asked<Server, Model>, 'seeds'> = {
+      ...{ request, server, model, sampler },
+      options: defined?.options ?? {},
+    }
+    return { asked, definition: defined?.definition }
   }
 
   async function draw(request: InferenceRequest, call: Call): Promise<InferredImage[]> {
-    const asked = await prepare(request, call.stop)
+    const { asked, definition } = await prepare(request, call.stop)
     const images: InferredImage[] = []
     const total = request.seeds.length
     for (const seeds of kind.runsOf(request.seeds)) {
@@ -114,17 +158,19 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
       images.push(...(await kind.infer({ ...asked, seeds }, { ...call, report, drawn })))
       report(1)
     }
-    return images
+    if (!definition) return images
+    const of = { definition: definition.filename, definitionHash: definition.hash }
+    return images.map((image) => ({ ...image, madeWith: { ...image.madeWith, ...of } }))
   }
 
   return {
     name,
 
     async capabilities(signal) {
-      const server = await ask(signal).catch((error) => {
+      const now = await ask(signal).catch((error) => {
         throw callFailure(name, signal, error)
       })
-      return { ...offersOf(server), samplers: [...server.samplers.keys()] }
+      return { ...offersOf(now), samplers: [...now.server.samplers.keys()] }
     },
 
     generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>
@@ -139,6 +185,14 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     close: () => http.close(),
   }
 }
+
+const definedIn = (definitions: readonly ModelDefinition[]): ReadonlyMap<string, Defined> =>
+  new Map(
+    definitions.flatMap((definition) => {
+      const document = checkpointOf(definition)
+      return document ? [[definition.filename, { definition, ...document }] as const] : []
+    }),
+  )
 
 /** Refuses what the server would silently change: a seed, size or cfg_scale that it does not support. */
 function requireKept(

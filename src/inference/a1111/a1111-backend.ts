@@ -5,11 +5,14 @@ import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { BackendError } from '../../core/generations/run/backend.js'
 import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
+import { type CheckpointOptions, checkpointsOf } from '../checkpoint-options.js'
 import { cutOff, drawingCall } from '../drawing-call.js'
 import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
-import { type A1111Server, modelRefresh, PROGRESS_PATH } from './discovery.js'
+import { type A1111Server, bareName, modelRefresh, PROGRESS_PATH } from './discovery.js'
+import { settingsOf } from './option-fields.js'
+import { lackingOf, listFiles, type ServerFiles } from './server-files.js'
 import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
 const TIMES = {
@@ -35,18 +38,24 @@ export type A1111Options = Limits &
 export function createA1111Backend(url: string, options: A1111Options) {
   const http = createServerHttp(parseServerUrl(url))
   const abandoned = new Set<string>()
-  const { withRefresh, notDuring } = modelRefresh(http, options.wanted)
+  const { withRefresh, notDuring } = modelRefresh(http, async () => {
+    const [wanted = [], definitions = []] = await Promise.all([options.wanted?.(), options.definitions?.()])
+    return checkpointsOf(wanted, definitions)
+  })
+  const filesOf = filesLister(http)
   return serverBackend({
     http,
     limits: options,
+    definitions: options.definitions,
     remembers: true,
     runsOf: consecutiveRuns,
-    async discover(signal, known?: A1111Server) {
+    async discover(signal, known: A1111Server | undefined, wanted): Promise<A1111Server> {
       const server = await withRefresh(signal)
       if (server.dialect !== known?.dialect)
         options.logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
-      return server
+      return wanted.length > 0 ? { ...server, files: await filesOf(wanted, known, signal) } : server
     },
+    lacking: lackingOf,
     offers: ({ models, ambiguous }) => ({ models: [...new Set(models.map(({ filename }) => filename))], ambiguous }),
     modelOf: ({ models }, filename) => models.find((model) => model.filename === filename),
     infer: (asked, call) => notDuring(() => infer(http, asked, call, { ...TIMES, ...options, abandoned })),
@@ -65,6 +74,7 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, watch: Wat
   const { attemptId } = asked.request
   const { stop, drawn } = call
   stop.throwIfAborted()
+  await prepareSettings(http, asked, stop)
   const hangUp = new AbortController()
   const finished = new AbortController()
   const returned = new AbortController()
@@ -106,6 +116,44 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, watch: Wat
   } finally {
     hangUp.abort()
   }
+}
+
+/** The listings of files change seldom, and may be long. */
+const LIST_FILES_EVERY_MS = 60_000
+
+/** Lists the files that options name, again after a minute, a failure or other options. */
+function filesLister(http: ServerHttp) {
+  let listed: { readonly files: ServerFiles; readonly for: string; readonly until: number } | undefined
+  return async (wanted: readonly CheckpointOptions[], known: A1111Server | undefined, signal: AbortSignal) => {
+    const names = JSON.stringify(wanted)
+    if (listed && listed.files === known?.files && listed.for === names && performance.now() < listed.until)
+      return listed.files
+    const files = await listFiles(http, wanted, signal)
+    listed = { files, for: names, until: performance.now() + LIST_FILES_EVERY_MS }
+    return files
+  }
+}
+
+const OPTIONS_PATH = '/sdapi/v1/options'
+const serverOptions = z.object({ sd_model_checkpoint: z.string().nullish(), samples_format: z.string().nullish() })
+
+/**
+ * Where a drawing's settings are restored, SD.Next and old versions of A1111 restore the checkpoint, too, which would be
+ * loaded twice for each image; and SD.Next the format of images, before it has encoded any. So both are set for good before.
+ */
+async function prepareSettings(http: ServerHttp, asked: A1111Asked, stop: AbortSignal): Promise<void> {
+  if (Object.keys(settingsOf(asked)).length === 0) return
+  const { model, request, server } = asked
+  const { status, text } = await http.get(OPTIONS_PATH, stop)
+  const has = status === 200 ? parsedJson(text, serverOptions) : undefined
+  const isLoaded = has?.sd_model_checkpoint && model.reportedAs.includes(bareName(has.sd_model_checkpoint))
+  const changes = {
+    ...(!isLoaded && { sd_model_checkpoint: model.title }),
+    ...(server.dialect === 'sdnext' && has?.samples_format !== 'png' && { samples_format: 'png' }),
+  }
+  if (Object.keys(changes).length === 0) return
+  const reply = await http.post(OPTIONS_PATH, changes, stop)
+  if (reply.status !== 200) throw replyFailure(http.name, reply.status, reply.text, request)
 }
 
 /** The error of another status; it names a sampler that was listed and then refused. */

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
 import { samplersOf } from '../samplers.js'
-import type { HttpReply, ServerHttp } from '../server-http.js'
+import type { ServerHttp } from '../server-http.js'
 import { jsonReply, replyFailure } from '../server-reply.js'
+import { listOf } from './listing.js'
+import type { ServerFiles } from './server-files.js'
 
 export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
 
@@ -19,7 +21,10 @@ export interface ServerModel {
 }
 
 /** A server's kind and what it has. */
-export type A1111Server = Awaited<ReturnType<typeof discover>>
+export type A1111Server = Awaited<ReturnType<typeof discover>> & {
+  /** Listed while models are needed that are drawn with options. */
+  readonly files?: ServerFiles | undefined
+}
 
 const text = z.string().nullish()
 const listedModel = z.object({ filename: z.string().min(1), title: text, model_name: text, hash: text })
@@ -48,12 +53,6 @@ function unambiguousModels(listed: readonly z.infer<typeof listedModel>[]) {
   const filenames = [...new Set(listed.map(({ filename }) => filename))].map(withoutFolder)
   const ambiguous = new Set(filenames.filter((name) => filenames.indexOf(name) !== filenames.lastIndexOf(name)))
   return { models: listed.map(toModel).filter(({ filename }) => !ambiguous.has(filename)), ambiguous: [...ambiguous] }
-}
-
-/** The valid entries of a listing; undefined where the server has no such listing. */
-function listOf<T>(http: ServerHttp, reply: HttpReply, entry: z.ZodType<T>): T[] | undefined {
-  if (reply.status === 404) return undefined
-  return jsonReply(http.name, reply, z.array(z.unknown())).flatMap((item) => entry.safeParse(item).data ?? [])
 }
 
 /**

@@ -6,15 +6,20 @@ import { inertText, inertTextForSdNext } from '../inert-text.js'
 import type { Asked } from '../server-backend.js'
 import { describeUnexpected, parsedJson } from '../server-reply.js'
 import { type A1111Server, bareName, type ServerModel } from './discovery.js'
+import { loraTags, fieldsOf as optionFields, settingsOf } from './option-fields.js'
+import { isForge } from './server-files.js'
 
 /** One txt2img call; its seeds are consecutive. */
 export type A1111Asked = Asked<A1111Server, ServerModel>
 
 /** The body of POST /sdapi/v1/txt2img. */
-export function txt2imgBody({ request, server: { dialect }, model, sampler, seeds }: A1111Asked): object {
+export function txt2imgBody(asked: A1111Asked): object {
+  const { request, server, model, sampler, seeds } = asked
+  const { dialect } = server
   const inert = dialect === 'sdnext' ? inertTextForSdNext : inertText
+  const settings = settingsOf(asked)
   return {
-    prompt: inert(request.prompt),
+    prompt: loraTags(asked) + inert(request.prompt),
     negative_prompt: inert(request.negativePrompt),
     width: request.width,
     height: request.height,
@@ -27,14 +32,17 @@ export function txt2imgBody({ request, server: { dialect }, model, sampler, seed
     ...(dialect !== 'sdnext' && sampler.schedule && { scheduler: sampler.schedule }),
     override_settings: {
       sd_model_checkpoint: model.title,
-      ...(dialect === 'sdnext' && { schedulers_sigma: sampler.schedule }),
+      // SD.Next would send JPEGs.
+      ...(dialect === 'sdnext' && { schedulers_sigma: sampler.schedule, samples_format: 'png' }),
+      ...settings,
     },
-    // Restoring would load the previous model again after every job.
-    override_settings_restore_afterwards: false,
+    // Restoring would load the previous model again after every job; `prepareSettings` sees to that for a definition's.
+    override_settings_restore_afterwards: Object.keys(settings).length > 0,
     send_images: true,
     save_images: false,
     do_not_save_grid: true,
     force_task_id: request.attemptId,
+    ...optionFields(asked),
   }
 }
 
@@ -68,6 +76,7 @@ export async function readReply(text: string, asked: A1111Asked) {
   const said = fieldsOf(info.infotexts?.[first] ?? info.infotexts?.[0] ?? '')
   requireModel(info, said, asked)
   requireAskedSampler(info, said, asked, bad)
+  requireAskedFiles(said, asked, bad)
   const madeWith = {
     // An old A1111 counts as A1111. Forge, too: the version tells them apart.
     backend: server.dialect === 'legacy' ? 'a1111' : server.dialect,
@@ -75,8 +84,9 @@ export async function readReply(text: string, asked: A1111Asked) {
     sampler: sampler.name,
     scheduler: sampler.schedule ?? null,
   }
-  const drawn = await Promise.all(batch.map((image) => drawnImage(image, asked.request, bad)))
-  return drawn.map(({ bytes }, n) => ({ bytes, seed: seeds[n] as number, madeWith }))
+  const scale = asked.options.hires?.scale
+  const drawn = await Promise.all(batch.map((image) => drawnImage(image, asked.request, bad, scale)))
+  return drawn.map(({ bytes, size }, n) => ({ bytes, seed: seeds[n] as number, madeWith, size }))
 }
 
 function parseReply(text: string, request: InferenceRequest, bad: Bad) {
@@ -112,4 +122,17 @@ function requireAskedSampler(info: ReplyInfo, said: Fields, { server, sampler }:
   const isAsked = schedule === undefined || schedule === sampler.schedule
   const isFixed = sampler.schedule !== undefined && sampler.schedule !== 'Automatic'
   if (isFixed && !isAsked) throw bad(`used the schedule "${schedule}" instead of "${sampler.schedule}"`)
+}
+
+/** A server without the VAE or module draws with what it has. */
+function requireAskedFiles(said: Fields, { options, server }: A1111Asked, bad: Bad): void {
+  const { vae, forge_additional_modules: modules = [] } = options
+  const forge = isForge(server)
+  const drewWith = said('VAE')
+  if (vae && !forge && drewWith && bareName(drewWith) !== bareName(vae))
+    throw bad(`drew with the VAE "${drewWith}" instead of "${vae}"`)
+  const asked = forge ? [...modules, ...(vae ? [vae] : [])] : []
+  const used = asked.map((_, n) => said(`Module ${n + 1}`)).flatMap((name) => (name ? bareName(name) : []))
+  const missing = used.length > 0 && asked.find((name) => !used.includes(bareName(name)))
+  if (missing) throw bad(`drew with the modules "${used.join('", "')}" and without "${missing}"`)
 }

@@ -40,6 +40,7 @@ function read(
       server,
       model: asked.model ?? model,
       sampler,
+      options: {},
       seeds: [42],
     },
   )

@@ -10,6 +10,7 @@ import { errorBody, type StandInDialect, type StandInModel } from './dialects.js
 import { answer } from './endpoints.js'
 import type { Fault, StandInSettings } from './faults.js'
 import { createGpu } from './gpu.js'
+import type { StandInFiles } from './settings.js'
 
 export interface StandInOptions {
   readonly port?: number
@@ -18,6 +19,8 @@ export interface StandInOptions {
   readonly models?: readonly string[]
   /** Checkpoints that were added since it started: it lists them when it has been told to look again. */
   readonly added?: readonly string[]
+  /** What it has besides checkpoints. */
+  readonly files?: Partial<StandInFiles>
   /** `user:password`, as `--api-auth` takes it. */
   readonly auth?: string
   readonly latencyMs?: number
@@ -44,6 +47,10 @@ export interface A1111StandIn extends Omit<SwitchableServer, 'server'> {
   readonly asked: () => Record<string, unknown>[]
   /** The file name of the loaded checkpoint. */
   readonly loaded: () => string
+  /** How often it has loaded another checkpoint than it had. */
+  readonly loads: () => number
+  /** Its settings. */
+  readonly options: () => Record<string, unknown>
   /** The files that prompts have named so far, and that it would have loaded: `lora:name:0.8`. */
   readonly files: () => readonly string[]
   /** How many inferences wait or are drawn. */
@@ -87,7 +94,8 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
   }
   const journal = createJournal<JournalEntry>()
   // Nobody gets as far as drawing through this API of sd-server's.
-  const gpu = createGpu(dialect === 'sdcpp' ? 'a1111' : dialect, models, settings)
+  const files = { vae: [], lora: [], upscaler: [], modules: [], ...options.files }
+  const gpu = createGpu(dialect === 'sdcpp' ? 'a1111' : dialect, models, files, settings)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').replace(/\?.*$/, '')
@@ -115,7 +123,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     const showsImage = request.url?.includes('skip_current_image=false') ?? false
     const reply = isTxt2img
       ? await gpu.txt2img(sent, typeof fault === 'string' ? fault : 'none')
-      : answer(`${request.method} ${path}`, body, { dialect, models, added, gpu, showsImage })
+      : answer(`${request.method} ${path}`, body, { dialect, models, added, files, gpu, showsImage })
     if (fault === 'drop_mid_reply') return cutOff(response, JSON.stringify(reply.body))
     return json(response, reply)
   }
@@ -152,6 +160,8 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     seen: journal.seen,
     asked: () => journal.entries.flatMap(({ path, body }) => (path === '/sdapi/v1/txt2img' && body ? [body] : [])),
     loaded: gpu.loaded,
+    loads: gpu.loads,
+    options: gpu.options,
     files: gpu.files,
     jobs: gpu.jobs,
     mostAtOnce: gpu.mostAtOnce,

@@ -94,7 +94,7 @@ export interface StandInModel {
   readonly hash: string
 }
 
-const stem = (filename: string) => filename.replace(/\.[a-z]+$/, '')
+export const stem = (filename: string) => filename.replace(/\.[a-z]+$/, '')
 
 export function modelListing(dialect: StandInDialect, { filename, hash }: StandInModel): Record<string, unknown> {
   if (dialect === 'sdcpp')
@@ -129,6 +129,8 @@ export interface Drawn {
   readonly schedule: string | undefined
   readonly seeds: readonly number[]
   readonly model: StandInModel
+  /** Further `Key: value` pairs of the infotext. */
+  readonly more: readonly string[]
 }
 
 /** The text that goes into `infotexts` and the image's `parameters` chunk. */
@@ -164,7 +166,7 @@ export function infotextOf(dialect: Drawing, drawn: Drawn, n: number): string {
     ],
   }
   const negative = negativePrompt ? `\nNegative prompt: ${negativePrompt}` : ''
-  return `${prompt}${negative}\n${[`Steps: ${steps}`, ...line[dialect], ...tail[dialect]].join(', ')}`
+  return `${prompt}${negative}\n${[`Steps: ${steps}`, ...line[dialect], ...drawn.more, ...tail[dialect]].join(', ')}`
 }
 
 /** The `info` of a reply; the field is this, as a JSON string. */

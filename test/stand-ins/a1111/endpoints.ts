@@ -1,13 +1,24 @@
-import { modelListing, type StandInDialect, type StandInModel, samplerListing, scheduleListing } from './dialects.js'
+import {
+  modelListing,
+  type StandInDialect,
+  type StandInModel,
+  samplerListing,
+  scheduleListing,
+  stem,
+} from './dialects.js'
 import type { Gpu, Reply } from './gpu.js'
+import type { StandInFiles } from './settings.js'
 
 const NOT_FOUND: Reply = { status: 404, body: { detail: 'Not Found' } }
+
+const toModule = (file: string) => ({ model_name: file, filename: `/srv/vae/${file}` })
 
 interface Asked {
   readonly dialect: StandInDialect
   readonly models: StandInModel[]
   /** On its disk, and not listed yet. */
   readonly added: StandInModel[]
+  readonly files: StandInFiles
   readonly gpu: Gpu
   /** Whether the progress is asked for with the image. */
   readonly showsImage: boolean
@@ -17,7 +28,7 @@ interface Asked {
 export function answer(
   route: string,
   body: Record<string, unknown> | undefined,
-  { dialect, models, added, gpu, showsImage }: Asked,
+  { dialect, models, added, files, gpu, showsImage }: Asked,
 ): Reply {
   const ok = (reply: unknown): Reply => ({ status: 200, body: reply })
   const schedules = scheduleListing(dialect)
@@ -29,12 +40,24 @@ export function answer(
     case 'GET /sdapi/v1/schedulers':
       return schedules ? ok(schedules) : NOT_FOUND
     case 'GET /sdapi/v1/options':
-      return ok({ samples_format: 'png', sd_model_checkpoint: gpu.loaded() })
+      return ok(gpu.options())
   }
   if (dialect === 'sdcpp') return NOT_FOUND
   switch (route) {
+    case 'GET /sdapi/v1/sd-modules':
+      return dialect === 'forge' ? ok(files.modules.map(toModule)) : NOT_FOUND
+    case 'GET /sdapi/v1/sd-vae':
+      return dialect === 'forge' ? NOT_FOUND : ok(files.vae.map(toModule))
+    case 'GET /sdapi/v1/loras':
+      return ok(
+        files.lora.map((file) => ({ name: stem(file), alias: stem(file), path: `/srv/lora/${file}`, metadata: {} })),
+      )
+    case 'GET /sdapi/v1/upscalers':
+      return ok(['None', 'Lanczos', ...files.upscaler].map((name) => ({ name, model_name: null, scale: 4 })))
+    case 'GET /sdapi/v1/latent-upscale-modes':
+      return dialect === 'sdnext' ? NOT_FOUND : ok([{ name: 'Latent' }, { name: 'Latent (bicubic)' }])
     case 'POST /sdapi/v1/options':
-      gpu.load(body?.sd_model_checkpoint)
+      gpu.setOptions(body ?? {})
       return ok(null)
     case 'POST /sdapi/v1/refresh-checkpoints':
       models.push(...added.splice(0))

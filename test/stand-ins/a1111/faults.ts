@@ -18,6 +18,7 @@ export type DrawnWrong =
   | 'wrong_count'
   | 'wrong_seeds'
   | 'wrong_model'
+  | 'other_vae'
   | 'default_sampler'
   | 'black'
   | 'broken_image'

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import sharp from 'sharp'
 import {
   type Drawing,
   type Drawn,
   errorBody,
   infoOf,
   infotextOf,
-  modelListing,
   type StandInModel,
   samplersOf,
   scheduleListing,
@@ -13,6 +13,7 @@ import {
 import type { Fault, StandInSettings } from './faults.js'
 import { drawImage } from './images.js'
 import { readPrompt } from './prompts.js'
+import { createSettings, type StandInFiles } from './settings.js'
 
 export interface Reply {
   readonly status: number
@@ -29,20 +30,19 @@ interface Job {
 type Body = Record<string, unknown>
 
 /** The part of a server that there is one of: the lock, the loaded checkpoint, and the state that progress shows. */
-export function createGpu(dialect: Drawing, models: readonly StandInModel[], settings: StandInSettings) {
-  let loaded = models[0] as StandInModel
+export function createGpu(
+  dialect: Drawing,
+  models: readonly StandInModel[],
+  files: StandInFiles,
+  settings: StandInSettings,
+) {
+  const own = createSettings(dialect, models, files)
   let queue: Promise<unknown> = Promise.resolve()
   let job: Job | undefined
   let interrupted = false
   let stop = new AbortController()
   const count = { here: 0, now: 0, most: 0 }
-  const files: string[] = []
-
-  const known = (name: unknown) =>
-    models.find((model) => {
-      const { title, model_name } = modelListing(dialect, model)
-      return [title, model_name, model.filename, model.hash].includes(name as string)
-    })
+  const named: string[] = []
 
   /** Validation comes before the lock, as in the real servers. */
   async function txt2img(text: string, fault: Exclude<Fault, object>): Promise<Reply> {
@@ -71,21 +71,30 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     if (strict && !samplersOf(dialect).includes(body.sampler_name as string))
       return { status: 404, body: errorBody(dialect, 404, 'HTTPException', 'Sampler not found') }
     const checkpoint = overrides(body).sd_model_checkpoint
-    if (dialect === 'forge' && checkpoint !== undefined && !known(checkpoint))
+    if (dialect === 'forge' && checkpoint !== undefined && !own.known(checkpoint))
       return { status: 500, body: 'Internal Server Error' }
+    const failed = (error: string, errors: string): Reply => ({
+      status: 500,
+      body: dialect === 'forge' ? 'Internal Server Error' : { error, detail: '', body: '', errors },
+    })
+    const unknown = own.unknownIn(overrides(body))
+    if (unknown && (dialect === 'a1111' || dialect === 'legacy')) return failed('KeyError', `'${unknown}'`)
+    if (!body.enable_hr) return undefined
+    if (dialect === 'forge' && !Array.isArray(body.hr_additional_modules))
+      return failed('TypeError', "argument of type 'NoneType' is not iterable")
+    if (![...LATENT, 'None', 'Lanczos', ...files.upscaler].includes(body.hr_upscaler as string))
+      return failed('Exception', `could not find upscaler named ${body.hr_upscaler}`)
     return undefined
   }
 
   async function run(body: Body, fault: Exclude<Fault, object>): Promise<Reply> {
     count.most = Math.max(count.most, ++count.now)
-    const before = loaded
-    loaded = known(overrides(body).sd_model_checkpoint) ?? loaded
-    if (fault === 'wrong_model')
-      loaded = models.find((model) => model !== loaded) ?? { filename: 'other.safetensors', hash: '0123456789' }
+    const before = own.loaded()
+    const restore = own.override(overrides(body))
     const drawn = toDrawn(body, fault)
     interrupted = false
     stop = new AbortController()
-    if (loaded !== before && settings.swapMs > 0)
+    if (own.loaded() !== before && settings.swapMs > 0)
       await delay(settings.swapMs, undefined, { signal: stop.signal }).catch(() => undefined)
     job = {
       task: String(body.force_task_id ?? ''),
@@ -96,11 +105,12 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     try {
       if (job.takesMs > 0) await delay(job.takesMs, undefined, { signal: stop.signal }).catch(() => undefined)
       while ((settings.held === true || settings.held === body.seed) && !stop.signal.aborted) await delay(5)
+      // Before the images are encoded.
+      if (body.override_settings_restore_afterwards !== false) restore()
       return { status: 200, body: await reply(body, drawn, fault) }
     } finally {
       job = undefined
       count.now--
-      if (body.override_settings_restore_afterwards !== false) loaded = before
     }
   }
 
@@ -109,7 +119,7 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     const read = readPrompt(dialect, String(prompt))
     const negative = readPrompt(dialect, String(negative_prompt))
     const ofNegative = negative.files.filter((file) => file.startsWith('wildcard:'))
-    files.push(...read.files, ...ofNegative)
+    named.push(...read.files, ...ofNegative)
     return [read.text, ...read.files, String(negative_prompt), ...ofNegative]
   }
 
@@ -120,21 +130,36 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
     return {
       prompt: String(body.prompt ?? ''),
       negativePrompt: String(body.negative_prompt ?? ''),
-      width: Number(body.width ?? 512) + (fault === 'wrong_size' ? 8 : 0),
-      height: Number(body.height ?? 512),
+      width: enlarged(body, Number(body.width ?? 512)) + (fault === 'wrong_size' ? 64 : 0),
+      height: enlarged(body, Number(body.height ?? 512)),
       steps: Number(body.steps ?? 20),
       cfgScale: Number(body.cfg_scale ?? 7),
       sampler: isKnown ? String(body.sampler_name) : (samplersOf(dialect)[0] as string),
       schedule: schedule(body),
       seeds: Array.from({ length: batch }, (_, n) => seed + n),
-      model: loaded,
+      model: fault === 'wrong_model' ? own.other() : own.loaded(),
+      more: fault === 'other_vae' ? ['VAE: other.safetensors', 'Module 1: other'] : own.drawnWith(),
     }
   }
+
+  /** The second pass draws whole latents. SD.Next enlarges nothing unless it is told how. */
+  const enlarged = (body: Body, side: number) =>
+    !body.enable_hr || (dialect === 'sdnext' && !body.hr_resize_mode)
+      ? side
+      : Math.floor(Math.trunc(side * Number(body.hr_scale ?? 2)) / 8) * 8
+
+  /** Of a request, what only some kinds of servers know. */
+  const ofKind = (body: Body) =>
+    [
+      ...(dialect === 'sdnext' ? ['clip_skip', 'cfg_true', 'schedulers_shift', 'hr_force'] : []),
+      ...(dialect === 'forge' ? ['distilled_cfg_scale', 'hr_cfg', 'hr_distilled_cfg'] : []),
+      ...(body.enable_hr ? ['hr_scale', 'hr_upscaler', 'hr_second_pass_steps', 'denoising_strength'] : []),
+    ].map((name) => body[name])
 
   const keptSeed = (seed: number) => (seed < 0 ? Math.floor(Math.random() * 2 ** 31) : seed)
 
   function schedule(body: Body): string | undefined {
-    if (dialect === 'sdnext') return String(overrides(body).schedulers_sigma ?? 'default')
+    if (dialect === 'sdnext') return String(own.options().schedulers_sigma)
     const listed = scheduleListing(dialect)?.some((entry) => Object.values(entry).includes(body.scheduler as string))
     return listed ? String(body.scheduler) : dialect === 'legacy' ? undefined : 'Automatic'
   }
@@ -149,12 +174,27 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
           width,
           height,
           look,
-          key: JSON.stringify([texts, seed, model.filename, width, height, steps, cfgScale, sampler, drawn.schedule]),
+          key: JSON.stringify([
+            texts,
+            seed,
+            model.filename,
+            width,
+            height,
+            steps,
+            cfgScale,
+            sampler,
+            drawn.schedule,
+            drawn.more,
+            ...ofKind(body),
+          ]),
           parameters: infotextOf(dialect, drawn, n),
         }),
       ),
     )
-    const images = pngs.map(
+    const encoded = await Promise.all(
+      pngs.map((png) => (own.options().samples_format === 'jpg' ? sharp(png).jpeg().toBuffer() : png)),
+    )
+    const images = encoded.map(
       (png) => `${fault === 'data_urls' ? 'data:image/png;base64,' : ''}${png.toString('base64')}`,
     )
     const info = infoOf(dialect, drawn)
@@ -202,16 +242,18 @@ export function createGpu(dialect: Drawing, models: readonly StandInModel[], set
       interrupted = true
       stop.abort()
     },
-    load: (checkpoint: unknown) => {
-      loaded = known(checkpoint) ?? loaded
-    },
-    loaded: () => loaded.filename,
-    files: () => files,
+    setOptions: own.set,
+    options: own.options,
+    loaded: () => own.loaded().filename,
+    loads: own.loads,
+    files: () => named,
     jobs: () => count.here,
     mostAtOnce: () => count.most,
     close: () => stop.abort(),
   }
 }
+
+const LATENT = ['Latent', 'Latent (bicubic)']
 
 export type Gpu = ReturnType<typeof createGpu>
 
