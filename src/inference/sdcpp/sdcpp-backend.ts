@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { BackendError } from '../../core/generations/run/backend.js'
 import { linkedSignal, windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { badOutput, failure } from '../backend-failure.js'
+import { type CheckpointOptions, listedFile, notTaken } from '../checkpoint-options.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import { saysOutOfMemory } from '../out-of-memory.js'
 import { samplersOf } from '../samplers.js'
@@ -20,24 +22,47 @@ const TIMES = {
 }
 type Times = typeof TIMES
 
-export type SdCppOptions = Limits & Partial<Times>
+export type SdCppOptions = Limits &
+  Partial<Times> & {
+    /** The definitions of models that are needed now. */
+    readonly definitions?: DefinitionStore['needed']
+  }
 
 /**
  * stable-diffusion.cpp's sd-server through its own API of jobs. It keeps every seed, and no prompt can reach its
  * parameters. It reports no progress within a job, and draws a canceled job to its end, while the next one waits.
  */
 export function createSdCppBackend(url: string, options: SdCppOptions) {
-  const http = createServerHttp(parseServerUrl(url))
+  const address = parseServerUrl(url)
+  const sizeMultiple = declaredSizeMultiple(address.query)
+  const http = createServerHttp(address)
   return serverBackend({
     http,
     limits: options,
+    definitions: options.definitions,
     runsOf: consecutiveRuns,
     // Before each generation: another process with another checkpoint may have taken the port.
-    discover: (signal) => discover(http, signal),
-    offers: ({ model }) => ({ models: [model], sizeMultiple: 64 }),
+    discover: async (signal) => ({ ...(await discover(http, signal)), sizeMultiple }),
+    offers: ({ model }) => ({ models: [model], sizeMultiple }),
     modelOf: ({ model }, filename) => (model === filename ? model : undefined),
+    lacking: lackingOf,
     infer: (asked, call) => infer(http, asked, call, { ...TIMES, ...options }),
   })
+}
+
+const SIZE_MULTIPLES = [8, 16, 64]
+
+/**
+ * What the width and height must be multiples of, from the query of `sdcpp+http://host:1234?size_multiple=16`. The server
+ * would round up to 64 with SD 1, SD 2 and SDXL, to 16 with Flux.2 and Wan, and to 8 with most others, and tells nowhere
+ * which of them it has loaded.
+ * @throws Error with one sentence
+ */
+function declaredSizeMultiple(query: URLSearchParams): number {
+  const declared = query.get('size_multiple') ?? '64'
+  const multiple = SIZE_MULTIPLES.find((known) => `${known}` === declared)
+  if (multiple === undefined) throw new Error("An sdcpp backend's size_multiple must be 8, 16 or 64.")
+  return multiple
 }
 
 const capabilitiesReply = z.object({
@@ -47,15 +72,33 @@ const capabilitiesReply = z.object({
   current_mode: z.string().optional(),
   samplers: z.array(z.string()),
   schedulers: z.array(z.string()),
+  /** `path` is below the directory of LoRAs, and what a request must say. */
+  loras: z.array(z.object({ name: z.string(), path: z.string() })).nullish(),
+  upscalers: z.array(z.object({ name: z.string() })).nullish(),
 })
 
 /** Reads what an sd-server has. It replaces an unknown method or schedule by its default. */
 async function discover(http: ServerHttp, signal: AbortSignal) {
   const reply = await http.get('/sdcpp/v1/capabilities', signal)
-  const { model, current_mode, samplers, schedulers } = jsonReply(http.name, reply, capabilitiesReply)
+  const { model, current_mode, samplers, schedulers, loras, upscalers } = jsonReply(http.name, reply, capabilitiesReply)
   if (current_mode !== undefined && current_mode !== 'img_gen')
     throw failure('unusable', `${http.name} has no model for images loaded, its mode is "${current_mode}"`)
-  return { model: model.name, samplers: samplersOf('sdcpp', samplers, schedulers) }
+  const files = { loras: loras ?? [], upscalers: upscalers ?? [] }
+  return { model: model.name, samplers: samplersOf('sdcpp', samplers, schedulers), ...files }
+}
+type SdCppServer = Awaited<ReturnType<typeof discover>> & { readonly sizeMultiple: number }
+
+/** Why the server can't draw with these options, a sentence each. */
+function lackingOf({ loras, upscalers }: SdCppServer, options: CheckpointOptions): string[] {
+  const { lora = [], hires } = options
+  const taken = ['clip_skip', 'lora', 'hires', 'distilled_guidance', 'flow_shift'] as const
+  return [
+    ...notTaken(options, taken, { vae: 'start sd-server with --vae instead' }),
+    ...lora.flatMap(({ file }) => (listedFile(loras, file) ? [] : `It does not have the LoRA "${file}".`)),
+    ...(hires && !upscalers.some(({ name }) => name === hires.upscaler)
+      ? [`It does not have the upscaler "${hires.upscaler}".`]
+      : []),
+  ]
 }
 
 /** A longer answer about a job holds its images; others are short. */
@@ -64,7 +107,7 @@ const LONGEST_WITHOUT_IMAGES = 16 * 1024
 const MAX_FAILED_POLLS = 3
 
 /** One job. Its seeds are consecutive: the server draws image n with the first seed + n. */
-type SdCppAsked = Asked<unknown>
+type SdCppAsked = Asked<SdCppServer>
 
 const acceptedJob = z.object({ id: z.string().min(1) })
 const job = z.object({
@@ -94,7 +137,7 @@ async function infer(http: ServerHttp, asked: SdCppAsked, call: Call, times: Tim
 }
 
 /** The body of POST /sdcpp/v1/img_gen. */
-const imgGenBody = ({ request, sampler, seeds }: SdCppAsked) => ({
+const imgGenBody = ({ request, sampler, seeds, options, server }: SdCppAsked) => ({
   prompt: request.prompt,
   negative_prompt: request.negativePrompt,
   width: request.width,
@@ -105,10 +148,36 @@ const imgGenBody = ({ request, sampler, seeds }: SdCppAsked) => ({
     sample_method: sampler.name,
     scheduler: sampler.schedule,
     sample_steps: request.steps,
-    guidance: { txt_cfg: request.cfgScale },
+    ...(options.flow_shift !== undefined && { flow_shift: options.flow_shift }),
+    guidance: {
+      txt_cfg: request.cfgScale,
+      ...(options.distilled_guidance !== undefined && { distilled_guidance: options.distilled_guidance }),
+    },
   },
+  ...(options.clip_skip !== undefined && { clip_skip: options.clip_skip }),
+  ...(options.lora && {
+    lora: options.lora.map(({ file, strength }) => ({
+      path: listedFile(server.loras, file)?.path,
+      multiplier: strength,
+    })),
+  }),
+  ...(options.hires && { hires: hiresBody(options.hires, enlarged({ request, options, server })) }),
   output_format: 'png',
 })
+
+const hiresBody = ({ scale: _, ...how }: Hires, { width, height }: Size) => ({
+  ...{ enabled: true, ...how },
+  ...{ target_width: width, target_height: height },
+})
+type Hires = NonNullable<CheckpointOptions['hires']>
+type Size = Pick<SdCppAsked['request'], 'width' | 'height'>
+
+/** The size of the second pass, to which the server need not round. */
+function enlarged({ request, options, server }: Pick<SdCppAsked, 'request' | 'options' | 'server'>): Size {
+  const { sizeMultiple } = server
+  const side = (asked: number) => Math.round((asked * (options.hires?.scale ?? 1)) / sizeMultiple) * sizeMultiple
+  return { width: side(request.width), height: side(request.height) }
+}
 
 /** Returns the job's id. A job whose id is lost can't be canceled, so an abort leaves the answer its grace. */
 async function submit(http: ServerHttp, asked: SdCppAsked, stop: AbortSignal, times: Times): Promise<string> {
@@ -186,13 +255,14 @@ async function readResult(name: string, ended: Job, asked: SdCppAsked) {
   const images = (ended.result?.images ?? []).toSorted((one, other) => one.index - other.index)
   if (images.length !== seeds.length || images.some(({ index }, n) => index !== n))
     throw bad(`sent the images ${images.map(({ index }) => index)} of ${seeds.length}`)
-  const drawn = await Promise.all(images.map(({ b64_json }) => drawnImage(b64_json, request, bad)))
+  const size = asked.options.hires && enlarged(asked)
+  const drawn = await Promise.all(images.map(({ b64_json }) => drawnImage(b64_json, size ?? request, bad)))
   return drawn.map(({ bytes, infotext = '' }, n) => {
     const seed = seeds[n] as number
     const said = fieldsOf(infotext)
     requireAsAsked(name, said, seed, asked)
     const drawnWith = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
-    return { bytes, seed, madeWith: { backend: 'sdcpp', version: said('Version') ?? null, ...drawnWith } }
+    return { bytes, seed, size, madeWith: { backend: 'sdcpp', version: said('Version') ?? null, ...drawnWith } }
   })
 }
 

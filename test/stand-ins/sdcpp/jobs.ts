@@ -41,13 +41,16 @@ interface Drawn {
   readonly scheduler: string
   readonly seed: number
   readonly count: number
+  /** Of a second pass. */
+  readonly hires: { readonly width: number; readonly height: number; readonly how: unknown } | undefined
+  /** What else changes the image. */
+  readonly more: readonly unknown[]
 }
 
 const seconds = () => Math.floor(Date.now() / 1000)
 /** A field of another type is taken for a missing one. */
 const number = (value: unknown, otherwise: number) => (typeof value === 'number' ? value : otherwise)
 const object = (value: unknown) => (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
-const roundUp = (size: number) => Math.ceil(size / 64) * 64 || 64
 
 /** The queue of an sd-server: one job at a time, in order; only a waiting one can be canceled. */
 export function createJobs(
@@ -74,6 +77,14 @@ export function createJobs(
       const message = '[json.exception.parse_error.101] parse error at line 1, column 2: syntax error'
       return { status: 400, body: { error: 'invalid json', message } }
     }
+    const loras = Array.isArray(body.lora) ? body.lora : []
+    const hires = object(body.hires)
+    const upscalers = ['Lanczos', 'Latent', ...settings.upscalers]
+    if (
+      loras.some(({ path }) => !settings.loras.includes(path)) ||
+      (hires.enabled === true && !upscalers.includes(String(hires.upscaler)))
+    )
+      return { status: 400, body: { error: 'invalid generation parameters' } }
     const pending = [...jobs.values()].filter(({ status }) => status === 'queued' || status === 'generating')
     if (pending.length >= 64) return { status: 429, body: { error: 'job queue is full' } }
     const created = seconds()
@@ -86,6 +97,16 @@ export function createJobs(
     queue.push(job)
     setImmediate(look)
     return { status: 202, body: { created, id, kind: 'img_gen', poll_url: `/sdcpp/v1/jobs/${id}`, status: 'queued' } }
+  }
+
+  const roundUp = (size: number) => Math.ceil(size / settings.sizeMultiple) * settings.sizeMultiple || 64
+
+  function hiresOf(body: Record<string, unknown>): Drawn['hires'] {
+    const { enabled, scale, target_width, target_height, ...how } = object(body.hires)
+    if (enabled !== true) return undefined
+    const side = (asked: unknown, target: unknown) =>
+      roundUp(number(target, 0) || Math.round(number(asked, 64) * number(scale, 2)))
+    return { width: side(body.width, target_width), height: side(body.height, target_height), how }
   }
 
   function toDrawn(body: Record<string, unknown>): Drawn {
@@ -102,6 +123,8 @@ export function createJobs(
       scheduler: known(listed.schedulers, sample.scheduler) ? ` ${sample.scheduler}` : '',
       seed: number(body.seed, 42),
       count: Math.min(8, Math.max(1, number(body.batch_count, 1))),
+      hires: hiresOf(body),
+      more: [body.clip_skip, body.lora, sample.flow_shift, object(sample.guidance).distilled_guidance],
     }
   }
 
@@ -138,8 +161,8 @@ export function createJobs(
       Array.from({ length: count }, async (_, index) => {
         const seed = drawn.seed + index + (fault === 'wrong_seeds' ? 1 : 0)
         const png = await drawImage({
-          width: drawn.width + (fault === 'wrong_size' ? 64 : 0),
-          height: drawn.height,
+          width: (drawn.hires ?? drawn).width + (fault === 'wrong_size' ? 64 : 0),
+          height: (drawn.hires ?? drawn).height,
           look: 'finished',
           key: JSON.stringify([{ ...drawn, seed: 0, count: 0 }, seed, settings.model]),
           parameters: parametersOf(drawn, seed),

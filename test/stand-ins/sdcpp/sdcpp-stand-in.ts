@@ -14,6 +14,10 @@ export interface SdCppStandInOptions {
   readonly port?: number
   /** The file name of its checkpoint. */
   readonly model?: string
+  readonly loras?: readonly string[]
+  readonly sizeMultiple?: number
+  /** Of its `inferenceUrl`. */
+  readonly query?: string
   /** `user:password`, as a proxy before it may want. */
   readonly auth?: string
   /** How long it draws an image. */
@@ -28,6 +32,12 @@ export interface SdCppSettings {
   times: number
   model: string
   mode: string
+  /** Below its directory of LoRAs. */
+  loras: readonly string[]
+  /** Names of the models that enlarge images; it has others built in. */
+  upscalers: readonly string[]
+  /** To what it rounds sizes up: 64 for a UNet, 8 or 16 for transformers. */
+  sizeMultiple: number
   latencyMs: number
   /** Draws the running job until this is false again. */
   held: boolean
@@ -69,6 +79,9 @@ export async function startSdCppStandIn(options: SdCppStandInOptions = {}): Prom
     times: Number.POSITIVE_INFINITY,
     model: options.model ?? 'ponyDiffusionV6XL.safetensors',
     mode: 'img_gen',
+    loras: options.loras ?? [],
+    upscalers: [],
+    sizeMultiple: options.sizeMultiple ?? 64,
     latencyMs: options.latencyMs ?? 0,
     held: false,
   }
@@ -113,7 +126,7 @@ export async function startSdCppStandIn(options: SdCppStandInOptions = {}): Prom
   })
   return {
     ...server,
-    inferenceUrl: inferenceUrlOf('sdcpp', server.url, auth),
+    inferenceUrl: inferenceUrlOf('sdcpp', server.url, auth, options.query),
     asked: () => server.journal.flatMap((request) => (callOf(request) === 'img_gen' ? [request.text] : [])),
     jobs,
     set,
@@ -135,11 +148,13 @@ function callOf({ path }: StandInRequest): SdCppSettings['on'] | 'unknown' {
 }
 
 /** Of the many fields, those that say what the server is and has. */
-const capabilities = ({ model, mode }: SdCppSettings) => ({
+const capabilities = ({ model, mode, loras, upscalers }: SdCppSettings) => ({
   current_mode: mode,
   features: { cancel_generating: false, cancel_queued: true },
   limits: { max_batch_count: 8, max_height: 4096, max_queue_size: 64, max_width: 4096, min_height: 64, min_width: 64 },
   model: { name: model, path: `/srv/models/${model}`, stem: model.replace(/\.[a-z]+$/, '') },
+  loras: loras.map((path) => ({ name: path.replace(/^.*\/|\.[^.]*$/g, ''), path })),
+  upscalers: ['None', 'Lanczos', 'Latent', ...upscalers].map((name) => ({ name })),
   output_formats: ['png', 'jpeg', 'webp'],
   samplers: SAMPLERS,
   schedulers: SCHEDULERS,
