@@ -5,14 +5,15 @@ import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { BackendError } from '../../core/generations/run/backend.js'
 import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
-import { type CheckpointOptions, checkpointsOf } from '../checkpoint-options.js'
+import { checkpointsOf } from '../checkpoint-options.js'
 import { cutOff, drawingCall } from '../drawing-call.js'
+import { listedFor } from '../listed-for.js'
 import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
 import { type A1111Server, bareName, modelRefresh, PROGRESS_PATH } from './discovery.js'
 import { settingsOf } from './option-fields.js'
-import { lackingOf, listFiles, type ServerFiles } from './server-files.js'
+import { lackingOf, listFiles } from './server-files.js'
 import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
 
 const TIMES = {
@@ -42,7 +43,7 @@ export function createA1111Backend(url: string, options: A1111Options) {
     const [wanted = [], definitions = []] = await Promise.all([options.wanted?.(), options.definitions?.()])
     return checkpointsOf(wanted, definitions)
   })
-  const filesOf = filesLister(http)
+  const filesFor = listedFor((wanted, signal) => listFiles(http, wanted, signal))
   return serverBackend({
     http,
     limits: options,
@@ -53,7 +54,7 @@ export function createA1111Backend(url: string, options: A1111Options) {
       const server = await withRefresh(signal)
       if (server.dialect !== known?.dialect)
         options.logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
-      return wanted.length > 0 ? { ...server, files: await filesOf(wanted, known, signal) } : server
+      return { ...server, files: await filesFor(wanted, known?.files, signal) }
     },
     lacking: lackingOf,
     offers: ({ models, ambiguous }) => ({ models: [...new Set(models.map(({ filename }) => filename))], ambiguous }),
@@ -115,22 +116,6 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, watch: Wat
     throw cutOff(error.message, performance.now() - begunAt, watch.timeoutMs)
   } finally {
     hangUp.abort()
-  }
-}
-
-/** The listings of files change seldom, and may be long. */
-const LIST_FILES_EVERY_MS = 60_000
-
-/** Lists the files that options name, again after a minute, a failure or other options. */
-function filesLister(http: ServerHttp) {
-  let listed: { readonly files: ServerFiles; readonly for: string; readonly until: number } | undefined
-  return async (wanted: readonly CheckpointOptions[], known: A1111Server | undefined, signal: AbortSignal) => {
-    const names = JSON.stringify(wanted)
-    if (listed && listed.files === known?.files && listed.for === names && performance.now() < listed.until)
-      return listed.files
-    const files = await listFiles(http, wanted, signal)
-    listed = { files, for: names, until: performance.now() + LIST_FILES_EVERY_MS }
-    return files
   }
 }
 

@@ -1,13 +1,24 @@
 import { z } from 'zod'
+import type { DefinitionStore } from '../../core/catalog/model-definition.js'
+import type { Sampler } from '../../core/generations/generation.js'
 import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { badOutput, failure } from '../backend-failure.js'
+import { notTaken } from '../checkpoint-options.js'
 import { drawingCall } from '../drawing-call.js'
 import { drawnImage, fieldsOf } from '../drawn-image.js'
 import { inertText } from '../inert-text.js'
+import { listedFor } from '../listed-for.js'
+import type { ServerSampler } from '../samplers.js'
 import { type Asked, type Call, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
 import { DEFAULT_PATH, readDeclaration } from './declaration.js'
+import { describedFields } from './described-fields.js'
+
+export type OpenAiOptions = Limits & {
+  /** The definitions of models that are needed now. */
+  readonly definitions?: DefinitionStore['needed'] | undefined
+}
 
 /**
  * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. The API has no field for a sampler and
@@ -15,22 +26,52 @@ import { DEFAULT_PATH, readDeclaration } from './declaration.js'
  * `seed`. A server ignores the fields that it does not know: LocalAI takes the guidance from its own configuration.
  * Each image is a call of its own. A call reports no progress, and can only be stopped by closing its connection.
  */
-export function createOpenAiBackend(url: string, limits: Limits) {
+export function createOpenAiBackend(url: string, options: OpenAiOptions) {
   const address = parseServerUrl(url)
   const { samplers, models: declared, isPiped, ...bounds } = readDeclaration(address.query)
   const { base } = address
   const http = createServerHttp({ ...address, base: new URL(base).pathname === '/' ? base + DEFAULT_PATH : base })
-  return serverBackend({
+  const root = createServerHttp({ ...address, base: base.replace(/\/v1$/, '') })
+  const fieldsFor = listedFor((_, signal) => describedFields(root, signal))
+  const backend = serverBackend({
     http,
-    limits,
-    discover: async (signal) => ({ samplers, models: await listModels(http, declared, signal) }),
+    limits: options,
+    definitions: options.definitions,
+    async discover(signal, known: OpenAiServer | undefined, wanted): Promise<OpenAiServer> {
+      const [models, fields] = await Promise.all([
+        listModels(http, declared, signal),
+        fieldsFor(wanted, known?.fields, signal),
+      ])
+      return { samplers, models, fields }
+    },
     offers: ({ models }) => ({ models: models.flatMap(filenamesOf), ...bounds }),
+    lacking: ({ fields }, wanted) =>
+      notTaken(
+        wanted,
+        SENT.filter((name) => fields?.has(name)),
+        { true_cfg_scale: UNDESCRIBED, flow_shift: UNDESCRIBED },
+      ),
     modelOf: ({ models }, filename) =>
       models.includes(filename) ? filename : models.find((model) => filenamesOf(model).includes(filename)),
     runsOf: (seeds) => seeds.map((seed) => [seed]),
-    infer: (asked, call) => infer(http, asked, call, limits.timeoutMs, isPiped),
+    infer: (asked, call) => infer(http, asked, call, options.timeoutMs, isPiped),
   })
+  return {
+    ...backend,
+    close: async () => void (await Promise.all([backend.close(), root.close()])),
+  }
 }
+
+interface OpenAiServer {
+  readonly samplers: ReadonlyMap<Sampler, ServerSampler>
+  readonly models: readonly string[]
+  /** Of an image, as the server describes them; while models are needed that are drawn with options. */
+  readonly fields: ReadonlySet<string> | undefined
+}
+
+/** The options that are fields of the same name. */
+const SENT = ['true_cfg_scale', 'flow_shift'] as const
+const UNDESCRIBED = 'its /openapi.json does not list it'
 
 /** What the catalog may append to a model's name to make it a file name. */
 const EXTENSIONS = ['.safetensors', '.gguf', '.ckpt', '.sft', '.pt', '.pth', '.bin']
@@ -99,7 +140,7 @@ async function infer(
  * The body for one image. Each server reads some of the names of what OpenAI's API does not have, and ignores the
  * others: `step` is LocalAI's, `num_inference_steps` and `guidance_scale` are vLLM-Omni's and SGLang's.
  */
-const generationBody = ({ request, model, seeds }: Asked<unknown>, isPiped: boolean) => ({
+const generationBody = ({ request, model, seeds, options }: Asked<unknown>, isPiped: boolean) => ({
   model,
   prompt: isPiped && request.negativePrompt ? `${request.prompt}|${request.negativePrompt}` : request.prompt,
   negative_prompt: request.negativePrompt,
@@ -113,6 +154,7 @@ const generationBody = ({ request, model, seeds }: Asked<unknown>, isPiped: bool
   num_inference_steps: request.steps,
   cfg_scale: request.cfgScale,
   guidance_scale: request.cfgScale,
+  ...options,
 })
 
 function withSafeTexts(request: InferenceRequest, isPiped: boolean): InferenceRequest {

@@ -1,11 +1,11 @@
-import { createOpenAiBackend } from '../../../src/inference/openai/openai-backend.js'
+import { createOpenAiBackend, type OpenAiOptions } from '../../../src/inference/openai/openai-backend.js'
 import { type OpenAiStandInOptions, startOpenAiStandIn } from '../../stand-ins/openai/openai-stand-in.js'
 import { attached } from '../given.js'
 
 export async function givenBackend(
   standInOptions: OpenAiStandInOptions = {},
-  { rest = '/v1?sampler=euler_a', timeoutMs = 60_000 }: { rest?: string; timeoutMs?: number } = {},
+  { rest = '/v1?sampler=euler_a', ...options }: Partial<OpenAiOptions> & { rest?: string } = {},
 ) {
   const standIn = await startOpenAiStandIn(standInOptions)
-  return attached(standIn, createOpenAiBackend(standIn.inferenceUrl(rest), { timeoutMs }))
+  return attached(standIn, createOpenAiBackend(standIn.inferenceUrl(rest), { timeoutMs: 60_000, ...options }))
 }

@@ -18,6 +18,8 @@ export type OpenAiDialect = 'localai' | 'vllm' | 'sdcpp'
 export interface OpenAiStandInOptions {
   readonly port?: number
   readonly dialect?: OpenAiDialect
+  /** The fields that its description of its API lists besides OpenAI's, as FastAPI writes one; without it there is none. */
+  readonly describes?: readonly string[]
   /** What it lists. */
   readonly models?: readonly string[]
   /** `user:password`, or `:key`. */
@@ -58,6 +60,8 @@ export async function startOpenAiStandIn(options: OpenAiStandInOptions = {}): Pr
   async function answer({ method, path, body }: StandInRequest): Promise<StandInReply> {
     if (`${method} ${path}` === 'GET /v1/models')
       return { status: 200, body: { object: 'list', data: models.map((id) => ({ id, object: 'model' })) } }
+    if (`${method} ${path}` === 'GET /openapi.json' && options.describes)
+      return { status: 200, body: descriptionOf(options.describes) }
     if (`${method} ${path}` !== 'POST /v1/images/generations') return { status: 404, body: { detail: 'Not Found' } }
     if (!body?.prompt) return { status: 400, body: { error: 'prompt required' } }
     if (dialect !== 'sdcpp' && !models.includes(String(body.model)))
@@ -87,6 +91,26 @@ export async function startOpenAiStandIn(options: OpenAiStandInOptions = {}): Pr
   }
 }
 
+const descriptionOf = (fields: readonly string[]) => ({
+  openapi: '3.1.0',
+  paths: {
+    '/v1/models': { get: {} },
+    '/v1/images/generations': {
+      post: {
+        requestBody: {
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/ImageGenerationRequest' } } },
+        },
+      },
+    },
+  },
+  components: {
+    schemas: {
+      HTTPValidationError: { properties: {} },
+      ImageGenerationRequest: { properties: Object.fromEntries(['prompt', 'size', ...fields].map((it) => [it, {}])) },
+    },
+  },
+})
+
 const openAiError = (status: number, message: string, type: string): StandInReply => ({
   status,
   body: { error: { message, type, param: null, code: status } },
@@ -101,8 +125,18 @@ const READ: Record<OpenAiDialect, (body: Record<string, unknown>) => Record<stri
     const [positive, negative = ''] = String(prompt).split('|')
     return { prompt: positive, negative, model, seed: Number(seed) | 0, steps: step }
   },
-  vllm: ({ prompt, model, negative_prompt, seed, num_inference_steps, guidance_scale }) => ({
+  vllm: ({
+    prompt,
+    model,
+    negative_prompt,
+    seed,
+    num_inference_steps,
+    guidance_scale,
+    true_cfg_scale,
+    flow_shift,
+  }) => ({
     ...{ prompt, model, negative: negative_prompt, seed, steps: num_inference_steps, cfg: guidance_scale },
+    ...{ true_cfg_scale, flow_shift },
   }),
   sdcpp: ({ prompt }) => ({ prompt, seed: 42 }),
 }
