@@ -9,6 +9,7 @@ import { MAX_PRICE } from '../core/operator/catalog.js'
 import type { ImportedModel } from '../db/operator/catalog.js'
 import { DEFAULTS, requestFields } from '../http/personal-api/generations/submit-schemas.js'
 import { fitsCanvas } from '../http/shared/generation-fields.js'
+import { type CheckpointDocument, checkpointOptions } from '../inference/checkpoint-options.js'
 import { modelOfWorkflow } from '../inference/comfyui/workflow/workflow-definition.js'
 import { WorkflowProblem } from '../inference/comfyui/workflow/workflow-graph.js'
 import { camelCase, renamed, snakeCase } from '../lib/names.js'
@@ -62,6 +63,7 @@ const entry = z.strictObject({
   workflow: z.record(z.string(), z.unknown(), 'must be the object that ComfyUI exports').optional(),
   workflow_file: text.optional(),
   allow_nodes: z.array(text, 'must be a list of node classes').optional(),
+  options: checkpointOptions.optional(),
   cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullish(),
   nsfw: flag.optional(),
   enabled: flag.optional(),
@@ -126,7 +128,7 @@ async function toModel(value: unknown, index: number, folder: string): Promise<I
   if (!parsed.success) throw new OperatorError(`${at}: ${mistakeOf(parsed.error, value)}.`)
   const { credits_per_megapixel, credits_per_step, minimum_credits, ...its } = parsed.data
   const { defaults, limits, ignored, size_multiple, scale, ...same } = its
-  const { filename, workflow, workflow_file, allow_nodes, ...described } = same
+  const { filename, workflow, workflow_file, allow_nodes, options, ...described } = same
   const model = await modelOf(at, its, folder)
   const own = { ...its, ...model?.parameters }
   requireDefaultsWithinLimits(at, own)
@@ -139,14 +141,18 @@ async function toModel(value: unknown, index: number, folder: string): Promise<I
   } as ImportedModel
 }
 
-/** What an entry gets from its workflow, before which goes what it says itself; undefined for a checkpoint. */
+/** What an entry gets from its workflow or its options, before which goes what it says itself; undefined for a checkpoint. */
 async function modelOf(at: string, its: Entry, folder: string) {
-  const { filename, workflow, workflow_file, allow_nodes: allowNodes = [] } = its
+  const { filename, workflow, workflow_file, allow_nodes: allowNodes = [], options } = its
   if (workflow === undefined && workflow_file === undefined) {
     if (filename === undefined) throw new OperatorError(`${at}: filename is missing; a workflow_file can stand for it.`)
-    if (its.scale && !DEFINITION.test(filename)) throw new OperatorError(`${at}: scale is for a workflow only.`)
-    return undefined
+    const isDefinition = DEFINITION.test(filename)
+    if (its.scale && (options || !isDefinition)) throw new OperatorError(`${at}: scale is for a workflow only.`)
+    if (options && isDefinition)
+      throw new OperatorError(`${at}: filename must be the checkpoint's, with which the options are drawn.`)
+    return options && withOptions(filename, options)
   }
+  if (options) throw new OperatorError(`${at}: it has options and a workflow; put them into the workflow.`)
   if (workflow !== undefined && workflow_file !== undefined)
     throw new OperatorError(`${at}: it has a workflow and a workflow_file; leave one of them out.`)
   const source = workflow ? JSON.stringify(workflow) : await readText(resolve(folder, workflow_file as string))
@@ -156,6 +162,15 @@ async function modelOf(at: string, its: Entry, folder: string) {
     return { definition: { name, document }, parameters: merged(at, its, parameters) }
   } catch (error) {
     throw error instanceof WorkflowProblem ? new OperatorError(`${at}: ${error.message}`) : error
+  }
+}
+
+/** What an entry gets from its options: they say all, so that its images are larger only if they do. */
+function withOptions(checkpoint: string, options: CheckpointDocument['options']) {
+  const document: CheckpointDocument = { kind: 'checkpoint', checkpoint, options }
+  return {
+    definition: { name: checkpoint.replace(/\.[^./\\]+$/, ''), document: JSON.stringify(document) },
+    parameters: { scale: options.hires?.scale ?? null },
   }
 }
 
@@ -224,11 +239,18 @@ function requireDefaultsOfIgnored(at: string, { defaults, ignored }: EntryParame
   if (missing) throw new OperatorError(`${at}: ${missing} is ignored, so defaults must say what it is.`)
 }
 
+const SHAPES = new Map<string, object>([
+  ['', entry.shape],
+  ['limits', limits.shape],
+  ['defaults', defaultParameters.shape],
+  ['options', checkpointOptions.shape],
+])
+
 function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
-  const path = issue?.path.join('.')
-  if (issue?.code === 'unrecognized_keys') {
-    const fields =
-      path === '' ? Object.keys(entry.shape) : Object.keys(path === 'limits' ? limits.shape : defaultParameters.shape)
+  const path = issue?.path.join('.') ?? ''
+  const shape = SHAPES.get(path)
+  if (issue?.code === 'unrecognized_keys' && shape) {
+    const fields = Object.keys(shape)
     const unknown = issue.keys.map((key) => `"${key}"`).join(', ')
     return `unknown field ${unknown}${path && ` in ${path}`}; the fields are ${fields.join(', ')}`
   }

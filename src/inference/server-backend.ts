@@ -159,8 +159,8 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
       report(1)
     }
     if (!definition) return images
-    const of = { definition: definition.filename, definitionHash: definition.hash }
-    return images.map((image) => ({ ...image, madeWith: { ...image.madeWith, ...of } }))
+    const of = { name: definition.filename, hash: definition.hash }
+    return images.map((image) => ({ ...image, madeWith: { ...image.madeWith, definition: of } }))
   }
 
   return {

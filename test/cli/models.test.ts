@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { node, sampler, textToImage } from '../inference/comfyui/workflow/given-graphs.js'
+import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { useEasel } from './easel.js'
 
@@ -217,6 +218,89 @@ describe('models import', () => {
       expect(await importing([{ ...FLUX, workflow, allow_nodes: ['CheckpointLoaderFromPath'] }])).toEqual({
         imported: 1,
       })
+    })
+  })
+
+  describe('with options', () => {
+    const hires = { scale: 1.5, upscaler: 'Latent', denoising_strength: 0.5 }
+    const documents = async () =>
+      (await easel.db.pool.query('SELECT filename, document FROM model_definitions ORDER BY filename')).rows.map(
+        ({ filename, document }) => [filename, JSON.parse(document)],
+      )
+    beforeEach(() => easel.db.pool.query('DELETE FROM model_definitions'))
+
+    it('makes a definition that is named after the checkpoint, and whose images are as large as they are', async () => {
+      const options = { hires, lora: [{ file: 'ink.safetensors', strength: 0.8 }] }
+      expect(await importing([{ ...PONY, options }])).toEqual({ imported: 1 })
+      expect(await listed(101)).toEqual({ ...PONY, filename: 'ponyDiffusionV6XL@1', scale: 1.5 })
+      expect(await documents()).toEqual([
+        ['ponyDiffusionV6XL@1', { kind: 'checkpoint', checkpoint: PONY.filename, options }],
+      ])
+    })
+
+    it('makes a revision for other options, whatever their order, and can be listed and imported again', async () => {
+      await importing([{ ...PONY, options: { clip_skip: 2, vae: 'mse.safetensors' } }])
+      await importing([{ ...PONY, options: { vae: 'mse.safetensors', clip_skip: 2 } }])
+      const before = await listed(101)
+      expect(before.filename).toBe('ponyDiffusionV6XL@1')
+      await importing([before])
+      expect(await listed(101)).toEqual(before)
+      await importing([{ ...PONY, id: 102, options: { hires } }])
+      expect(await listed(102)).toMatchObject({ filename: 'ponyDiffusionV6XL@2', scale: 1.5 })
+      await importing([{ ...PONY, id: 102, options: { clip_skip: 3 } }])
+      expect(await listed(102)).toEqual({ ...PONY, id: 102, filename: 'ponyDiffusionV6XL@3' })
+      await importing([PONY])
+      expect(await listed(101)).toEqual(PONY)
+      expect(await documents()).toHaveLength(3)
+    })
+
+    it('is what a check of a server looks for and draws with, by the ID of the version', async () => {
+      const vae = ['mse.safetensors']
+      const gpu = await startA1111StandIn({ models: [PONY.filename], files: { vae } })
+      onTestFinished(gpu.close)
+      await importing([{ ...PONY, options: { hires, vae: 'mse.safetensors' } }])
+      const check = ['backend', 'check', gpu.url, '--model', '101']
+      expect((await easel.run(check)).stdout).toMatch(/models: 1 of 1\n.*\nimage: 768×768, ponyDiffusionV6XL@1, /)
+      vae.pop()
+      const { stdout, code } = await easel.run(check)
+      expect([code, stdout]).toEqual([
+        1,
+        expect.stringContaining('ponyDiffusionV6XL@1: It does not have the VAE "mse.safetensors".'),
+      ])
+    })
+
+    it.each([
+      [{ options: {} }, 'options must have an option'],
+      [{ options: [] }, 'options must be an object of options'],
+      [
+        { options: { clipskip: 2 } },
+        'unknown field "clipskip" in options; the fields are vae, clip_skip, lora, hires, ',
+      ],
+      [{ options: { clip_skip: 0 } }, 'options.clip_skip must be a whole number from 1 to 12'],
+      [{ options: { vae: 'a/b.safetensors' } }, 'options.vae must be a file name without a folder'],
+      [
+        { options: { lora: [{ file: 'a>b', strength: 1 }] } },
+        'options.lora.0.file must be a file name without a folder',
+      ],
+      [{ options: { lora: [{ file: 'a' }] } }, 'options.lora.0.strength must be a number from -10 to 10'],
+      [{ options: { lora: 'a' } }, 'options.lora must be a list of {"file": …, "strength": …}'],
+      [{ options: { hires: { ...hires, scale: 1 } } }, 'options.hires.scale must be a number above 1 and up to 4'],
+      [
+        { options: { hires: { ...hires, upscaler: 'None' } } },
+        'options.hires.upscaler must be the name of an upscaler',
+      ],
+      [{ options: { hires: { ...hires, step: 3 } } }, 'options.hires must be {"scale": …, "upscaler": …, '],
+      [{ options: { flow_shift: '3' } }, 'options.flow_shift must be a number from 0 to 100'],
+      [{ options: { clip_skip: 2 }, filename: undefined }, 'filename is missing'],
+      [{ options: { clip_skip: 2 }, filename: 'pony@1' }, 'filename must be the checkpoint’s'],
+      [{ options: { clip_skip: 2 }, scale: 2 }, 'scale is for a workflow only.'],
+      [
+        { options: { clip_skip: 2 }, workflow: textToImage() },
+        'it has options and a workflow; put them into the workflow',
+      ],
+    ])('refuses what cannot be, and stores nothing: %j', async (more, sentence) => {
+      expect((await refusal([{ ...PONY, ...more }])).replaceAll("'", '’')).toContain(sentence)
+      expect(await documents()).toEqual([])
     })
   })
 

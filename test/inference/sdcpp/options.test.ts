@@ -34,7 +34,7 @@ it('draws with options under sd-server’s names, and with none of them the next
     lora: [{ path: 'styles/ink.safetensors', multiplier: 0.8 }],
     sample_params: { flow_shift: 3, guidance: { txt_cfg: 6.5, distilled_guidance: 3.5 } },
   })
-  expect(image?.madeWith).toMatchObject({ definition: NAME, definitionHash: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  expect(image?.madeWith.definition).toEqual({ name: NAME, hash: expect.stringMatching(/^[0-9a-f]{64}$/) })
   expect((await pixels(NAME)).equals(plain)).toBe(false)
   expect((await pixels(PONY)).equals(plain)).toBe(true)
 })
