@@ -11,10 +11,17 @@ import { listedFor } from '../listed-for.js'
 import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
-import { type A1111Server, bareName, modelRefresh, PROGRESS_PATH } from './discovery.js'
+import {
+  type A1111Asked,
+  type A1111Server,
+  bareName,
+  modelRefresh,
+  PROGRESS_PATH,
+  type ServerModel,
+} from './discovery.js'
 import { settingsOf } from './option-fields.js'
 import { lackingOf, listFiles } from './server-files.js'
-import { type A1111Asked, readReply, txt2imgBody } from './txt2img.js'
+import { readReply, txt2imgBody } from './txt2img.js'
 
 const TIMES = {
   /** Between two polls of the progress. */
@@ -44,13 +51,13 @@ export function createA1111Backend(url: string, options: A1111Options) {
     return checkpointsOf(wanted, definitions)
   })
   const filesFor = listedFor((wanted, signal) => listFiles(http, wanted, signal))
-  return serverBackend({
+  return serverBackend<A1111Server, ServerModel>({
     http,
     limits: options,
     definitions: options.definitions,
     remembers: true,
     runsOf: consecutiveRuns,
-    async discover(signal, known: A1111Server | undefined, wanted): Promise<A1111Server> {
+    async discover(signal, known, wanted) {
       const server = await withRefresh(signal)
       if (server.dialect !== known?.dialect)
         options.logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
 import { samplersOf } from '../samplers.js'
+import type { Asked } from '../server-backend.js'
 import type { ServerHttp } from '../server-http.js'
 import { jsonReply, replyFailure } from '../server-reply.js'
 import { listOf } from './listing.js'
-import type { ServerFiles } from './server-files.js'
+import type { WithFiles } from './server-files.js'
 
 export const PROGRESS_PATH = '/sdapi/v1/progress?skip_current_image=true'
 
@@ -21,10 +22,10 @@ export interface ServerModel {
 }
 
 /** A server's kind and what it has. */
-export type A1111Server = Awaited<ReturnType<typeof discover>> & {
-  /** Listed while models are needed that are drawn with options. */
-  readonly files?: ServerFiles | undefined
-}
+export type A1111Server = Awaited<ReturnType<typeof discover>> & Pick<WithFiles, 'files'>
+
+/** One txt2img call; its seeds are consecutive. */
+export type A1111Asked = Asked<A1111Server, ServerModel>
 
 const text = z.string().nullish()
 const listedModel = z.object({ filename: z.string().min(1), title: text, model_name: text, hash: text })

@@ -1,7 +1,7 @@
 /** A definition's options in the words of A1111, Forge and SD.Next. */
 import { listedFile } from '../checkpoint-options.js'
+import type { A1111Asked } from './discovery.js'
 import { isForge } from './server-files.js'
-import type { A1111Asked } from './txt2img.js'
 
 /** Settings of the server; they would stay, so it must restore them after the drawing. */
 export function settingsOf({ options, server }: A1111Asked): Record<string, unknown> {

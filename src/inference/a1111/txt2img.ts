@@ -3,14 +3,10 @@ import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import { inertText, inertTextForSdNext } from '../inert-text.js'
-import type { Asked } from '../server-backend.js'
 import { describeUnexpected, parsedJson } from '../server-reply.js'
-import { type A1111Server, bareName, type ServerModel } from './discovery.js'
+import { type A1111Asked, bareName } from './discovery.js'
 import { loraTags, fieldsOf as optionFields, settingsOf } from './option-fields.js'
 import { isForge } from './server-files.js'
-
-/** One txt2img call; its seeds are consecutive. */
-export type A1111Asked = Asked<A1111Server, ServerModel>
 
 /** The body of POST /sdapi/v1/txt2img. */
 export function txt2imgBody(asked: A1111Asked): object {

@@ -209,6 +209,30 @@ it('refuses an answer that was drawn with another VAE or other modules', async (
   }
 })
 
+it('ends at once when its caller hangs up while the checkpoint is loaded', async () => {
+  const { standIn, generate } = await given({ clip_skip: 2 }, { models: [SDXL, PONY] })
+  const controller = new AbortController()
+  standIn.set({ fault: 'hang', scope: 'settings' })
+  const failed = failureOf(generate({ model: NAME }, { signal: controller.signal }))
+  await standIn.seen(({ path }) => path === '/sdapi/v1/options')
+  controller.abort()
+  expect((await failed).kind).toBe('canceled')
+  expect(standIn.asked()).toEqual([])
+  standIn.set({ fault: 'none' })
+  expect(await generate({ model: NAME })).toHaveLength(1)
+})
+
+it.each([
+  [{ status: 500, body: { error: 'RuntimeError', errors: "model 'x' not found" } }, 'model_missing'],
+  [{ status: 500, body: { error: 'OutOfMemoryError', errors: 'CUDA out of memory' } }, 'oom'],
+  [{ status: 503 }, 'unavailable'],
+  ['drop', 'lost'],
+] as const)('the answer %j to loading the checkpoint means %s', async (fault, kind) => {
+  const { standIn, generate } = await given({ clip_skip: 2 }, { models: [SDXL, PONY] })
+  standIn.set({ fault, scope: 'settings' })
+  expect((await failureOf(generate({ model: NAME }))).kind).toBe(kind)
+})
+
 describe('the listings of files', () => {
   const listings = ({ journal }: { journal: readonly { path: string }[] }) =>
     journal.filter(({ path }) => /\/(sd-vae|loras|upscalers|latent-upscale-modes)$/.test(path)).map(({ path }) => path)
@@ -221,6 +245,14 @@ describe('the listings of files', () => {
     await failureOf(generate({ model: NAME }))
     await generate({ model: NAME })
     expect(listings(standIn)).toHaveLength(2)
+  })
+
+  it('take nothing else from a server where they fail', async () => {
+    const lora = [{ file: 'ink.safetensors', strength: 1 }]
+    const { capabilities, generate } = await given({ lora }, { files: { ...FILES, broken: ['loras'] } })
+    const { models, lacks } = await capabilities()
+    expect([models, lacks?.get(NAME)]).toEqual([[PONY, SDXL], ['It does not list its LoRAs.']])
+    expect(await generate()).toHaveLength(1)
   })
 
   it('are not asked for otherwise', async () => {

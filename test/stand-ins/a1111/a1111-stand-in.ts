@@ -94,7 +94,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
   }
   const journal = createJournal<JournalEntry>()
   // Nobody gets as far as drawing through this API of sd-server's.
-  const files = { vae: [], lora: [], upscaler: [], modules: [], ...options.files }
+  const files = { vae: [], lora: [], upscaler: [], modules: [], broken: [], ...options.files }
   const gpu = createGpu(dialect === 'sdcpp' ? 'a1111' : dialect, models, files, settings)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -118,7 +118,9 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
         once(response, 'close').then(() => response.writableFinished),
       )
     const isHit = settings.sampler === null || body?.sampler_name === settings.sampler
-    const fault = isHit && (isTxt2img || settings.scope === 'all') ? takeFault() : 'none'
+    const isSetting = path === '/sdapi/v1/options'
+    const isInScope = settings.scope === 'all' || (settings.scope === 'settings' ? isSetting : isTxt2img)
+    const fault = isHit && isInScope ? takeFault() : 'none'
     if (await failed(fault, response)) return
     const showsImage = request.url?.includes('skip_current_image=false') ?? false
     const reply = isTxt2img

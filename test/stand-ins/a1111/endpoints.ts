@@ -43,6 +43,8 @@ export function answer(
       return ok(gpu.options())
   }
   if (dialect === 'sdcpp') return NOT_FOUND
+  if (files.broken.some((listing) => route.endsWith(`/${listing}`)))
+    return { status: 500, body: 'Internal Server Error' }
   switch (route) {
     case 'GET /sdapi/v1/sd-modules':
       return dialect === 'forge' ? ok(files.modules.map(toModule)) : NOT_FOUND

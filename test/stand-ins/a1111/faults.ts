@@ -31,7 +31,7 @@ export interface StandInSettings {
   /** How many more requests the fault hits. */
   times: number
   /** Which requests the fault hits. */
-  scope: 'txt2img' | 'all'
+  scope: 'txt2img' | 'settings' | 'all'
   /** Only images with this sampler, by the server's name; null: any. */
   sampler: string | null
   /** GPU time per image. */

@@ -7,6 +7,8 @@ export interface StandInFiles {
   readonly upscaler: readonly string[]
   /** Forge's VAEs and text encoders. */
   readonly modules: readonly string[]
+  /** The listings that fail, such as `loras`. */
+  readonly broken: readonly string[]
 }
 
 type Options = Record<string, unknown>
