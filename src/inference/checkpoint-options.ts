@@ -74,9 +74,14 @@ const checkpointDocument = z.object({
 })
 export type CheckpointDocument = z.output<typeof checkpointDocument>
 
+const documents = new WeakMap<ModelDefinition, CheckpointDocument | undefined>()
+
 /** A definition that is a checkpoint with options; undefined where it is of another kind. */
-export function checkpointOf({ document }: ModelDefinition): CheckpointDocument | undefined {
-  return checkpointDocument.safeParse(JSON.parse(document)).data
+export function checkpointOf(definition: ModelDefinition): CheckpointDocument | undefined {
+  // Workflows are long, and definitions looked at every few seconds.
+  if (!documents.has(definition))
+    documents.set(definition, checkpointDocument.safeParse(JSON.parse(definition.document)).data)
+  return documents.get(definition)
 }
 
 /** The checkpoints with which these model versions are drawn; of other definitions it is not known. */
