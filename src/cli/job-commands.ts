@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type CancelStore, cancelGeneration } from '../core/generations/cancel.js'
 import { CANCELED } from '../core/generations/failure-reason.js'
 import { type GenerationStatus, PARAMETER_NAMES } from '../core/generations/generation.js'
+import type { MadeWith } from '../core/generations/run/backend.js'
 import type { PutBackReason } from '../core/generations/run/ports.js'
 import { cancelStore } from '../db/generations/end.js'
 import { operatorGenerationStore } from '../db/generations/history.js'
@@ -57,6 +58,16 @@ async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT 
 const SETTINGS = PARAMETER_NAMES.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
 
 /** `cfgScale` becomes `cfg scale`. */
+/** How a server was asked for the images, and with which definition of the model. */
+const madeWithOf = ({ backend, version, sampler, scheduler, definition }: MadeWith): string =>
+  [
+    [backend, version].filter(Boolean).join(' '),
+    [sampler, scheduler].filter(Boolean).join(' with '),
+    definition && `${definition.name} (SHA-256 ${definition.hash})`,
+  ]
+    .filter(Boolean)
+    .join(', ')
+
 const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 async function showJob({ db, config }: Operator, id: string) {
@@ -80,7 +91,7 @@ async function showJob({ db, config }: Operator, id: string) {
     images: images.map((image) => ({
       slug: image.slug,
       url: image.removedAt ? null : url(image.slug),
-      ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'removedAt', 'removedReason'),
+      ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'removedAt', 'removedReason'),
     })),
     ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
     attempts: attemptsOf(found).map((attempt) => jsonOf(attempt)),
@@ -99,6 +110,7 @@ async function showJob({ db, config }: Operator, id: string) {
       images: `${g.batchSize} of ${g.width} × ${g.height}`,
       ...Object.fromEntries(SETTINGS.map((name) => [inWords(name), g[name]])),
       seed: g.seed,
+      ...(images[0]?.madeWith && { 'made with': madeWithOf(images[0].madeWith) }),
       attempt: `${g.attempt} (${g.tries} counted as tries, ${g.deaths} ended by a worker's death)`,
       ...{ worker: g.worker, backend: g.backend },
       ...{ created: g.createdAt, started: g.startedAt, finished: g.finishedAt },
@@ -106,8 +118,15 @@ async function showJob({ db, config }: Operator, id: string) {
       ...(traceId && { trace: traceId }),
     }),
     table(
-      images.map(({ idx: image, seed, bytes, slug, removedAt, removedReason: reason }) => {
-        return { image, seed, bytes, url: removedAt ? `removed ${removedAt.toISOString()}` : url(slug), reason }
+      images.map(({ idx: image, seed, width, height, bytes, slug, removedAt, removedReason: reason }) => {
+        return {
+          image,
+          seed,
+          size: `${width} × ${height}`,
+          bytes,
+          url: removedAt ? `removed ${removedAt.toISOString()}` : url(slug),
+          reason,
+        }
       }),
     ),
     table(storyOf(found)),

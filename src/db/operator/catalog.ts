@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
-import { and, eq, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import { and, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
-import { modelDefinitions as d, modelVersions as m } from '../schema/catalog.js'
+import { modelVersions as m } from '../schema/catalog.js'
 import { columns, param, setList, statement } from '../statement.js'
+import { revisionOf } from './definition-revisions.js'
 import { recordingOf } from './operator-actions.js'
 
 interface OperatorModelStore extends CatalogChanges {
@@ -31,23 +30,6 @@ const SET_ENABLED = statement('set_model_enabled')`${recorded(sql`
 
 const SET_PRICE = statement('set_model_price')`${recorded(sql`
   UPDATE ${m} SET ${setList(m, { creditsPerImage: sql`${param('credits')}::integer` })} ${OF_ID}`)}`
-
-/** The revision with this content; a new one, if there is none. */
-async function revisionOf(tx: NodePgDatabase, { name, document }: { name: string; document: string }): Promise<string> {
-  // One import of a name at a time; without a table's lock, for which the operator's role may lack the right.
-  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 38))`)
-  const hash = createHash('sha256').update(document).digest('hex')
-  const revisions = await tx
-    .select(columns(d, 'filename', 'revision', 'hash'))
-    .from(d)
-    .where(eq(d.name, name))
-  const same = revisions.find((it) => it.hash === hash)
-  if (same) return same.filename
-  const revision = Math.max(0, ...revisions.map((it) => it.revision)) + 1
-  const filename = `${name}@${revision}`
-  await tx.insert(d).values({ filename, name, revision, hash, document })
-  return filename
-}
 
 export const operatorModelStore = (db: Database): OperatorModelStore => ({
   import: (models) =>

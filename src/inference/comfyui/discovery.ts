@@ -5,7 +5,7 @@ import type { ServerHttp } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
 import { choices, type nodeClasses } from './node-classes.js'
 import { readJson } from './prompt-history.js'
-import { classesOf, fitted } from './workflow/fitting.js'
+import { classesOf, fitted } from './workflow/server-lacks.js'
 import { type WorkflowDocument, workflowOf } from './workflow/workflow-definition.js'
 
 const names = z.array(z.string())

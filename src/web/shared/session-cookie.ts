@@ -3,6 +3,7 @@ import { hashToken, newToken, SESSION_DAYS, type SessionStore, type SignedIn } f
 import { AppError } from '../../core/errors.js'
 import type { App } from '../../http/shared/fastify-app.js'
 import { isFragment } from './answers.js'
+import { refuseCrossSite } from './cross-site.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -11,16 +12,7 @@ declare module 'fastify' {
   }
 }
 
-const crossSite = () =>
-  new AppError(
-    'forbidden',
-    'This request came from another website, so nothing was done. Open the page here and repeat.',
-  )
-
-/**
- * Reads the session of every request of this scope, and refuses what other websites send (CSRF): by Sec-Fetch-Site, else
- * by Origin, like CrossOriginProtection of Go 1.25. The cookie's SameSite=Lax is a second line of defence.
- */
+/** Reads the session of every request of this scope, and refuses what other websites send. */
 export function registerSessions(app: App, sessions: SessionStore, baseUrl: string): SessionCookie {
   const secure = baseUrl.startsWith('https:')
   // Browsers bind a cookie with this prefix to its host and https.
@@ -41,7 +33,7 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
 
   app.decorateRequest('signedIn', null)
   app.addHook('onRequest', async (request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request, baseUrl)) throw crossSite()
+    refuseCrossSite(request, baseUrl)
     await read(request)
   })
 
@@ -70,16 +62,6 @@ export interface SessionCookie {
   /** Begins a session in place of the one that the browser has. False if the account was deleted. */
   signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
-}
-
-function isSameOrigin({ headers, host }: FastifyRequest, baseUrl: string): boolean {
-  const site = headers['sec-fetch-site']
-  if (site !== undefined) return site === 'same-origin' || site === 'none'
-  // Browsers send Sec-Fetch-Site only over https and to the loopback address.
-  const { origin } = headers
-  if (origin === undefined || !URL.canParse(origin)) return false
-  // A proxy may send a host name of its own instead of the one that the browser asked for.
-  return new URL(origin).host === host || new URL(origin).origin === baseUrl
 }
 
 /** Sends those who are not signed in to /sign-in, from where they come back. */

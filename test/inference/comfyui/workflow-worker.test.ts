@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { expect, it, onTestFinished } from 'vitest'
 import { readModelFile } from '../../../src/cli/model-file.js'
+import { runCli } from '../../../src/cli/run-cli.js'
 import { operatorModelStore } from '../../../src/db/operator/catalog.js'
 import { startComfyuiStandIn } from '../../stand-ins/comfyui/comfyui-stand-in.js'
 import { call, endOf } from '../../support/client.js'
@@ -72,6 +73,10 @@ it('a workflow that an operator imports is sold, drawn and shown at its real siz
       definition: { name: 'flux.1-dev@1', hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
     },
   })
+  const told = { stdout: '', write: (text: string) => (told.stdout += text) }
+  await runCli(['jobs', 'show', body.id], { DATABASE_URL: service.config.databaseUrl }, { stdout: told, stderr: told })
+  expect(told.stdout).toMatch(/made with +comfyui \S+, euler with normal, flux\.1-dev@1 \(SHA-256 [0-9a-f]{64}\)/)
+  expect(told.stdout).toContain('512 × 528')
   const [asked] = gpus[0]?.asked() ?? []
   expect(JSON.stringify(asked)).toContain('"text":"a fox"')
 })

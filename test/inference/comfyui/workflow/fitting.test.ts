@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { NodeClass } from '../../../../src/inference/comfyui/node-classes.js'
-import { fitted } from '../../../../src/inference/comfyui/workflow/fitting.js'
+import { fitted } from '../../../../src/inference/comfyui/workflow/server-lacks.js'
 import { workflowDocument } from '../../../../src/inference/comfyui/workflow/workflow-definition.js'
 import { bound, type GivenGraph, node, sampler, textToImage } from './given-graphs.js'
 
