@@ -252,9 +252,12 @@ export function scaleOf(
   file: { width: number; height: number },
 ) {
   const between = new Set([...descendantsOf(kept, [main]), ...laterSizes(kept, main, samplers)])
+  const first = new Set(latentSources(kept, main))
   let scale = 1
   let id = output
   for (const passed = new Set<string>(); id !== main; ) {
+    // Another pass may begin as the first one does.
+    if (first.has(id)) return scale
     if (passed.has(id) || !between.has(id)) return undefined
     passed.add(id)
     const name = nodeAt(kept, id)?.class_type ?? ''

@@ -53,12 +53,20 @@ export function bindTexts(
     throw new WorkflowProblem(
       `No text reaches ${named(kept, main)}: give the node that holds the prompt the title "prompt" in ComfyUI and export the workflow again.`,
     )
+  checkInstructions(kept, 'positive', prompt)
+  checkInstructions(kept, 'negative', avoided)
   const keys = new Set(prompt.map(String))
   if (avoided.some((slot) => keys.has(String(slot))))
     throw new WorkflowProblem(
       `The prompt and the negative prompt of ${named(kept, main)} come from one text, ${namedAll(kept, [...new Set(prompt.map(([id]) => id))])}: give the nodes that hold the two texts the titles "prompt" and "negative" in ComfyUI, or connect a text of its own to negative, and export the workflow again.`,
     )
-  const later = otherTexts(kept, startsIn(kept, main, samplers), { positive: prompt, negative: avoided }, parts)
+  const later = otherTexts(
+    kept,
+    main,
+    startsIn(kept, main, samplers, guided),
+    { positive: prompt, negative: avoided },
+    parts,
+  )
   return {
     prompt: unique([...prompt, ...later.positive]),
     negative: unique([...avoided, ...later.negative]),
@@ -67,19 +75,20 @@ export function bindTexts(
         (id) =>
           `${named(kept, id)} makes its text of the one that is asked for and of what stays as it is in the file.`,
       )
-      .concat(
-        [...prompt, ...avoided]
-          .filter((slot) => isInstruction(inputOf(kept, ...slot)))
-          .map(([id]) => instructed(kept, id)),
-      )
       .concat(later.notes),
     promptText: textAt(kept, prompt),
     negativeText: textAt(kept, avoided),
   }
 }
 
-const instructed = (kept: WorkflowGraph, id: string): string =>
-  `The text of ${named(kept, id)} has an instruction to the model, which is replaced, too: join it to the text from a node of its own if each prompt needs it.`
+/** What the model may need before each prompt would be lost with the file's own. @throws WorkflowProblem */
+function checkInstructions(kept: WorkflowGraph, side: Side, slots: readonly Slot[]): void {
+  const [id] = slots.find((slot) => isInstruction(inputOf(kept, ...slot))) ?? []
+  if (id !== undefined && titled(kept, TITLE[side]).length === 0)
+    throw new WorkflowProblem(
+      `${named(kept, id)} has an instruction to the model in its text, which would be replaced: join it to the text from a node of its own, or give ${named(kept, id)} the title "${TITLE[side]}" in ComfyUI if that is right, and export the workflow again.`,
+    )
+}
 
 const textAt = (kept: WorkflowGraph, slots: readonly Slot[]): string | undefined => {
   const texts = slots.map(([id, input]) => inputOf(kept, id, input)).filter((it) => typeof it === 'string')
@@ -161,12 +170,14 @@ interface Start {
   readonly wires: readonly Wire[]
 }
 
-/** Where texts come in: at all samplers, and at a guider's second condition. */
-function startsIn(kept: WorkflowGraph, main: string, samplers: readonly string[]): Start[] {
+/** Where texts with an effect come in: at all samplers, and at a guider's second condition. */
+function startsIn(kept: WorkflowGraph, main: string, samplers: readonly string[], guided: boolean): Start[] {
   const guider = wireAt(kept, main, 'guider')?.[0]
   const second = guider === undefined ? undefined : wireAt(kept, guider, 'cond2')
   const all = samplers.flatMap((sampler) =>
-    (['positive', 'negative'] as const).map((side) => ({ sampler, side, wires: startsOf(kept, sampler, side) })),
+    (['positive', 'negative'] as const)
+      .filter((side) => side === 'positive' || sampler !== main || guided)
+      .map((side) => ({ sampler, side, wires: startsOf(kept, sampler, side) })),
   )
   return second ? [{ sampler: main, side: 'positive', wires: [second] }, ...all] : all
 }
@@ -177,6 +188,7 @@ function startsIn(kept: WorkflowGraph, main: string, samplers: readonly string[]
  */
 function otherTexts(
   kept: WorkflowGraph,
+  main: string,
   starts: readonly Start[],
   bound: Readonly<Record<Side, readonly Slot[]>>,
   parts: readonly string[],
@@ -196,8 +208,26 @@ function otherTexts(
       const of = `${named(kept, slot[0])}, for ${named(kept, sampler)},`
       if (held && goesOn && !isSame)
         notes.add(`The text of ${of} is replaced, too, because that one goes on with the same image.`)
-      else if (!isSame) notes.add(`The text of ${of} stays as it is in the file.`)
+      else if (!isSame) {
+        if (found.includes(slot) && side === 'positive' && isPass(kept, main, sampler))
+          checkSecondText(kept, slot, sampler, bound.positive)
+        notes.add(`The text of ${of} stays as it is in the file.`)
+      }
     }
   }
   return { ...later, notes: [...notes] }
+}
+
+/** Goes over the whole image, unlike a detailer, which takes an image and draws parts of it. */
+const isPass = (kept: WorkflowGraph, main: string, sampler: string): boolean =>
+  sampler !== main && ['latent_image', 'latent', 'samples'].some((input) => wireAt(kept, sampler, input) !== undefined)
+
+/** A pass over the whole image with the file's text would draw that. @throws WorkflowProblem unless a title settles it */
+function checkSecondText(kept: WorkflowGraph, [id, input]: Slot, sampler: string, prompt: readonly Slot[]): void {
+  const text = inputOf(kept, id, input)
+  if (titled(kept, 'prompt').length > 0 || (typeof text === 'string' && text.trim() === '')) return
+  const first = namedAll(kept, [...new Set(prompt.map(([node]) => node))])
+  throw new WorkflowProblem(
+    `${named(kept, sampler)} goes over the image with another text, of ${named(kept, id)}: give ${first} the title "prompt" in ComfyUI if the other text is to stay, or both if both are to get the prompt, and export the workflow again.`,
+  )
 }

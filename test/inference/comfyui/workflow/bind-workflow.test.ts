@@ -808,13 +808,63 @@ describe('binds', () => {
     expect(bound(textToImage(changes)).notes).toEqual([note])
   })
 
-  it('a prompt with an instruction in it, and says that both are replaced', () => {
+  it('a prompt with an instruction in it only where a title says so', () => {
     const text = 'You are an assistant designed to draw anime. <Prompt Start> a cat'
-    const { binding, notes } = bound(textToImage({ '6': node('CLIPTextEncode', { text, clip: ['4', 1] }, 'Text') }))
-    expect(binding.prompt).toEqual([['6', 'text']])
-    expect(notes).toEqual([
-      'The text of "Text" (CLIPTextEncode, node 6) has an instruction to the model, which is replaced, too: join it to the text from a node of its own if each prompt needs it.',
+    const graph = (title: string) => textToImage({ '6': node('CLIPTextEncode', { text, clip: ['4', 1] }, title) })
+    expect(refusal(graph('Text'))).toMatch(
+      /^"Text" \(CLIPTextEncode, node 6\) has an instruction to the model in its text, .* or give .* the title "prompt"/,
+    )
+    expect(bound(graph('Prompt')).binding.prompt).toEqual([['6', 'text']])
+  })
+
+  it('the other text of a later pass as the titles say', () => {
+    const again = (first?: string, second?: string) =>
+      textToImage({
+        '6': node('CLIPTextEncode', { text: 'a cat', clip: ['4', 1] }, first),
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': sampler({ ...LATER, positive: ['31', 0], latent_image: ['3', 0], denoise: 0.5 }),
+        '31': node('CLIPTextEncode', { text: 'a cat, from far away', clip: ['4', 1] }, second),
+      })
+    expect(refusal(again())).toMatch(
+      /^"KSampler" \(KSampler, node 30\) goes over the image with another text, of "CLIPTextEncode" \(CLIPTextEncode, node 31\): give "CLIPTextEncode" \(CLIPTextEncode, node 6\) the title "prompt"/,
+    )
+    expect(bound(again('prompt')).binding.prompt).toEqual([['6', 'text']])
+    expect(bound(again('prompt')).notes[0]).toMatch(/node 31\), for .* stays as it is in the file/)
+    expect(bound(again('prompt', 'prompt')).binding.prompt).toEqual(slots('6.text 31.text'))
+    const empty = again()
+    expect(bound({ ...empty, '31': node('CLIPTextEncode', { text: ' ', clip: ['4', 1] }) }).binding.prompt).toEqual([
+      ['6', 'text'],
     ])
+  })
+
+  it('a detailer beside its own text, which stays', () => {
+    const { binding, notes } = bound(
+      textToImage({
+        '9': node('SaveImage', { images: ['30', 0] }),
+        '30': node('FaceDetailer', { ...sampler().inputs, image: ['8', 0], positive: ['31', 0], latent_image: 0 }),
+        '31': node('CLIPTextEncode', { text: 'a face', clip: ['4', 1] }, 'Face'),
+      }),
+    )
+    expect(binding.prompt).toEqual([['6', 'text']])
+    expect(notes[0]).toBe(
+      'The text of "Face" (CLIPTextEncode, node 31), for "FaceDetailer" (FaceDetailer, node 30), stays as it is in the file.',
+    )
+  })
+
+  it('no negative text that has no effect, and says nothing of it', () => {
+    expect(bound(textToImage({ '3': sampler({ cfg: 1 }) })).notes).toEqual([])
+  })
+
+  it('a second model that begins as the first one does, at the same size', () => {
+    const { binding } = bound(
+      textToImage({
+        '5': node('StableCascade_EmptyLatentImage', { width: 1024, height: 1024, compression: 42, batch_size: 1 }),
+        '8': node('VAEDecode', { samples: ['30', 0], vae: ['4', 2] }),
+        '30': sampler({ ...LATER, positive: ['31', 0], latent_image: ['5', 1] }),
+        '31': node('StableCascade_StageB_Conditioning', { conditioning: ['6', 0], stage_c: ['3', 0] }),
+      }),
+    )
+    expect(binding.scale).toBe(1)
   })
 
   it('a prompt that something is made of, and says what', () => {
