@@ -37,6 +37,8 @@ const PICTURE = /^(image|images|pixels)(_?\d+)?$/
 /** The size where the file does not say it. */
 const UNKNOWN = 1024
 
+const DEFAULT_SIZE = `${UNKNOWN} by ${UNKNOWN} if none is asked for: give the version defaults if its model needs others`
+
 /** Latents of which one element is so many pixels wide and high, where that is more than usual. */
 const PIXELS = new Map([
   ['EmptyFlux2LatentImage', 16],
@@ -61,6 +63,7 @@ export function bindSize(kept: WorkflowGraph, main: string, samplers: readonly s
   const known = w !== undefined && h !== undefined ? ([w, h] as const) : undefined
   const sources = new Set(settled.flatMap(({ computedBy }) => computedBy ?? []))
   const notes = [...sources].map((id) => replaced(kept, id, known))
+  if (!known && sources.size === 0) notes.push(`The file does not say its size, ${DEFAULT_SIZE}.`)
   const later = laterSizes(kept, main, samplers)
   const [widths, heights] = [[...width], [...height]]
   const bound = new Set([...width, ...height].map(String))
@@ -105,7 +108,7 @@ const isMadeOf = (kept: WorkflowGraph, { computedBy }: Settled, holders: Readonl
   computedBy !== undefined && [...ancestorsOf(kept, computedBy)].some((id) => holders.has(id))
 
 const replaced = (kept: WorkflowGraph, id: string, known: readonly [number, number] | undefined) =>
-  `The size that ${named(kept, id)} computes is replaced by the one that is asked for${known ? '' : `, ${UNKNOWN} by ${UNKNOWN} if none is: give the version defaults if its model needs others`}.`
+  `The size that ${named(kept, id)} computes is replaced by the one that is asked for${known ? '' : `, ${DEFAULT_SIZE}`}.`
 
 /** Sizes by one number, which keep their image's ratio. */
 const BY_ONE = /^(resize_type\.)?(megapixels|(largest|longer|shorter)_size|(longest|shortest)_side)$/

@@ -37,7 +37,8 @@ interface Encoders {
 const NO_TEXT: Encoders = { found: [], unknown: [], beside: [] }
 
 /**
- * The inputs that get the prompt and the negative prompt. `guided`: without guidance the negative side has no effect.
+ * The inputs that get the prompt and the negative prompt. `guided`: without guidance the negative side has no effect, and
+ * its texts are `idle`.
  * @throws WorkflowProblem
  */
 export function bindTexts(
@@ -76,6 +77,7 @@ export function bindTexts(
           `${named(kept, id)} makes its text of the one that is asked for and of what stays as it is in the file.`,
       )
       .concat(later.notes),
+    idle: guided ? [] : encodersOf(kept, startsOf(kept, main, 'negative'), 'negative').found,
     promptText: textAt(kept, prompt),
     negativeText: textAt(kept, avoided),
   }

@@ -92,7 +92,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
     ...{ scaledWidth: size.scaledWidth, scaledHeight: size.scaledHeight },
     ...{ output, samplers, scale: scaleOf(kept, { main, samplers, output: output[0] }, size.file), keep: [...keep] },
   }
-  checkUnbound(kept, slotsOf(binding))
+  checkUnbound(kept, [...slotsOf(binding), ...texts.idle])
   return {
     graph,
     binding,

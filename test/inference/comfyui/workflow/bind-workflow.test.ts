@@ -589,7 +589,9 @@ describe('binds', () => {
     expect(notes).toEqual([`${REPLACED} the one that is asked for.`])
     const foreign = sized({ '40': node('Ratio of a pack', { ratio: '9:16', width: 3, height: 4 }) })
     expect(foreign.defaults).toMatchObject({ width: 1024, height: 1024 })
-    expect(foreign.notes.join()).toContain('1024 by 1024 if none is: give the version defaults')
+    expect(foreign.notes.join()).toContain('1024 by 1024 if none is asked for: give the version defaults')
+    const left = bound(textToImage({ '5': node('EmptyLatentImage', { width: '%width%', height: '%height%' }) }))
+    expect(left.notes.join()).toContain('does not say its size, 1024 by 1024 if none is asked for')
   })
 
   it('a size that is rounded, and what repeats it', () => {

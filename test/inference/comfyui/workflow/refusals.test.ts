@@ -447,6 +447,9 @@ describe('a workflow', () => {
       }),
     )
     expect(binding.sampler).toEqual([['3', 'sampler_name']])
+    // Without guidance that text has no effect.
+    const idle = textToImage({ '3': sampler({ cfg: 1 }), '7': encoder('%negative%') })
+    expect(bound(idle).binding.negative).toEqual([])
     expect(defaults).not.toHaveProperty('steps')
     expect(defaults).not.toHaveProperty('cfgScale')
   })
