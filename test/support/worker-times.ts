@@ -9,6 +9,7 @@ export const QUICK: Times = {
   probeMs: 20,
   probeCapMs: 200,
   leftOutMs: 20,
+  lacksMs: 300,
   retryMs: 20,
   droppedMs: 20,
   storeForMs: 1000,

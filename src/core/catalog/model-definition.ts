@@ -12,6 +12,9 @@ export interface ModelDefinition {
   readonly document: string
 }
 
+/** Whether a file name is a definition's. */
+export const isDefinition = (filename: string): boolean => /@\d+$/.test(filename)
+
 export interface DefinitionStore {
   /**
    * Those of enabled model versions and of generations that have not ended, a second old at most. While Postgres cannot

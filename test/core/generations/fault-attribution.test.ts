@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { faultAttribution } from '../../../src/core/generations/run/fault-attribution.js'
 import type { ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 
@@ -16,7 +16,7 @@ const job = ([accountId, filename, sampler]: Given) => ({ id: `gen_${ids++}`, ac
 /** One backend, and what is left out there. */
 function given() {
   // Long: what is left out must still be so when a busy machine looks.
-  const attribution = faultAttribution({ leftOutMs: 3_600_000 })
+  const attribution = faultAttribution({ leftOutMs: 3_600_000, lacksMs: 10_000 })
   return {
     attribution,
     fails: (...its: Given) => attribution.sharedFault(job(its)),
@@ -97,6 +97,39 @@ describe('a model whose file is missing or broken', () => {
     attribution.noteModelFault(job(['1', 'a', 'heun']))
     works('3', 'a', 'heun')
     expect(attribution.noteModelFault(job(['2', 'a', 'heun']))).toEqual({ leaveOut: false, again: false })
+  })
+})
+
+describe('a definition for which a server lacks something', () => {
+  const given = () => {
+    const attribution = faultAttribution({ leftOutMs: 1000, lacksMs: 10_000 })
+    const listed = { ...SERVES, models: ['a', 'flux@1'] }
+    const finds = () => attribution.noteModelFault(job(['1', 'flux@1', 'euler']))
+    return { attribution, finds, served: () => attribution.withoutMissing(listed).models }
+  }
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  it('is left out at once, costs nobody a try, and is listed again when the checks have had time to look', () => {
+    const { finds, served } = given()
+    expect(finds()).toEqual({ leaveOut: true, again: false })
+    expect(served()).toEqual(['a'])
+    vi.advanceTimersByTime(10_001)
+    expect(served()).toEqual(['a', 'flux@1'])
+  })
+
+  it('is left out for minutes if it is listed and found lacking again, unless it has worked between', () => {
+    const { attribution, finds, served } = given()
+    finds()
+    vi.advanceTimersByTime(10_001)
+    expect(finds()).toEqual({ leaveOut: true, again: false })
+    vi.advanceTimersByTime(290_000)
+    expect(served()).toEqual(['a'])
+    attribution.noteEnd(job(['1', 'flux@1', 'euler']), true)
+    vi.advanceTimersByTime(10_001)
+    finds()
+    vi.advanceTimersByTime(10_001)
+    expect(served()).toEqual(['a', 'flux@1'])
   })
 })
 

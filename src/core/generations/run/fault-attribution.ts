@@ -1,3 +1,4 @@
+import { isDefinition } from '../../catalog/model-definition.js'
 import type { Generation } from '../generation.js'
 import type { ServedCapabilities } from './ports.js'
 import { RUN_TIMES, type RunTimes } from './times.js'
@@ -41,7 +42,7 @@ type Streak = ReturnType<typeof newStreak>
 export type FaultAttribution = ReturnType<typeof faultAttribution>
 
 /** Remembers one backend's failures, to tell a broken server, model or sampler from a broken generation. */
-export function faultAttribution({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RUN_TIMES) {
+export function faultAttribution({ leftOutMs, lacksMs }: Pick<RunTimes, 'leftOutMs' | 'lacksMs'> = RUN_TIMES) {
   /** By generation: how many others the server has finished since it dropped or refused this one. */
   const drops = new Map<string, number>()
   /** What was dropped lately: others go first. */
@@ -50,6 +51,8 @@ export function faultAttribution({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RU
   const streaks = new Map<string, Streak>()
   /** By model: the accounts and the generations that found its file missing or broken since it last worked. */
   const modelFaults = new Map<string, { readonly accounts: Set<string>; readonly ids: Set<string> }>()
+  /** Definitions that the server was found to lack something for, since they last worked. */
+  const lacking = new Set<string>()
   /** Models that the server lists but does not have, and until when it is not asked for them. */
   const missing = new Map<string, number>()
   /** Inferences that failed since one has succeeded, whatever the reason, and until when others go first. */
@@ -89,6 +92,13 @@ export function faultAttribution({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RU
      * `again`: this generation had found it before.
      */
     noteModelFault({ id, accountId, filename }: Job): { readonly leaveOut: boolean; readonly again: boolean } {
+      if (isDefinition(filename)) {
+        // A node or a file has gone: nothing that a subscriber writes can bring that about.
+        const isFirst = !lacking.has(filename)
+        lacking.add(filename)
+        missing.set(filename, performance.now() + (isFirst ? lacksMs : MISSING_FOR_MS))
+        return { leaveOut: true, again: false }
+      }
       const { accounts, ids } = modelFaults.get(filename) ?? { accounts: new Set<string>(), ids: new Set<string>() }
       const again = ids.has(id)
       accounts.add(accountId)
@@ -111,6 +121,7 @@ export function faultAttribution({ leftOutMs }: Pick<RunTimes, 'leftOutMs'> = RU
       if (!succeeded) return
       failures = yieldsUntil = 0
       modelFaults.delete(filename)
+      lacking.delete(filename)
       const now = performance.now()
       for (const key of [SERVER, modelKey(filename), samplerKey(sampler)]) streaks.set(key, newStreak(now))
       for (const [other, finished] of drops) drops.set(other, finished + 1)

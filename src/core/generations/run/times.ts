@@ -19,6 +19,8 @@ export const RUN_TIMES = {
   probeCapMs: 4000,
   /** How long a failing model or sampler is left out at first, doubling up to a cap. */
   leftOutMs: 500,
+  /** How long a definition is left out for which the server was found to lack something: until the checks know what. */
+  lacksMs: 10_000,
   /** The most that a generation whose inference failed waits for its second try, doubling with each. */
   retryMs: 500,
   /** How long a generation waits whose connection broke, so that another one goes first. */
