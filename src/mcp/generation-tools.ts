@@ -14,6 +14,7 @@ import * as field from '../http/shared/fields.js'
 import * as drawing from '../http/shared/generation-fields.js'
 import { idempotencyOf } from '../http/shared/idempotency-key.js'
 import type { PersonalApiPorts } from '../http/shared/ports.js'
+import { snakeCase } from '../lib/names.js'
 import { credits } from './library-tools.js'
 import { defineTool, READS, refusal, shown, type Tool, type ToolCall, type ToolResult } from './tool.js'
 
@@ -174,7 +175,8 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
       description:
         'Draws 1 to 4 images from a text prompt, shows them and returns their permanent URLs. Costs credits, which come ' +
         'back if it fails or is canceled. One generation at a time. Describe subject, style, light and composition; ' +
-        'put what to avoid into negative_prompt. If it takes longer than wait_seconds, the result is an id for ' +
+        'put what to avoid into negative_prompt. Models have defaults and limits of their own, which list_models tells: ' +
+        'leave out size, steps, cfg_scale and sampler unless others are wanted. If it takes longer than wait_seconds, the result is an id for ' +
         'get_generation.',
       input: generateInput,
       output: charged,
@@ -209,7 +211,8 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
         const price = replayed
           ? 'This request was made before: nothing was charged again.'
           : `${credits(cost)} charged, ${creditsLeft} left.`
-        const drawn = `Drawn with ${modelName}, seed ${seed} (${id}). ${price}`
+        const vain = submitted.ignored.map(snakeCase).join(', ')
+        const drawn = `Drawn with ${modelName}, seed ${seed} (${id}). ${price}${vain && ` Without effect on this model: ${vain}.`}`
         return resultOf(call, now, [drawn, ...view.images.map(({ url }) => url)].join('\n'), view)
       },
     }),

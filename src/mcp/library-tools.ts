@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { requireAvailable } from '../core/catalog/model-version.js'
+import { type ModelVersion, requireAvailable } from '../core/catalog/model-version.js'
 import { lowestPrice } from '../core/catalog/price.js'
 import { checkPrompt } from '../core/generations/submit/check-prompt.js'
+import { capableModel, capableModelView } from '../http/personal-api/catalog/catalog-routes.js'
 import { modelVersionId } from '../http/personal-api/generations/submit-schemas.js'
 import { imageDetail } from '../http/personal-api/images/image-routes.js'
 import * as field from '../http/shared/fields.js'
@@ -10,7 +11,12 @@ import type { PersonalApiPorts } from '../http/shared/ports.js'
 import { viewOf } from '../http/shared/responses.js'
 import { defineTool, READS, shown, type Tool } from './tool.js'
 
-const model = z.object({
+/** What is said of a model only where it differs from what most models have. */
+const own = capableModel
+  .pick({ defaults: true, limits: true, ignored: true, size_multiple: true, pixels: true, scale: true })
+  .partial()
+
+const described = z.object({
   id: z.int().describe('Goes into model_version_id'),
   name: z.string().describe("The version's name"),
   model_name: z.string(),
@@ -20,6 +26,8 @@ const model = z.object({
   has_formula: z.boolean().describe('The price depends on size and steps'),
   is_default: z.boolean().describe('generate_image takes it where none is named'),
 })
+
+const model = described.extend(own.shape)
 
 const image = imageDetail.pick({
   ...{ id: true, url: true, page_url: true, prompt: true, width: true, height: true, seed: true },
@@ -41,6 +49,28 @@ const verdict = z.object({
   matched: z.array(z.string()).describe('The words that were recognised, as far as they are known'),
 })
 
+function ownOf(it: ModelVersion): z.output<typeof own> {
+  const usual = capableModelView({ ...it, parameters: null })
+  const differs = ([name, value]: [string, unknown]) =>
+    name in own.shape && JSON.stringify(value) !== JSON.stringify(usual[name as keyof typeof usual])
+  return Object.fromEntries(Object.entries(capableModelView(it)).filter(differs))
+}
+
+/** The same in words, each part after a semicolon. */
+function ownWords({ defaults, limits, ignored, size_multiple, pixels, scale }: z.output<typeof own>): string {
+  const listed = (of: object, word: (value: never) => unknown) =>
+    Object.entries(of).map(([name, value]) => `${name} ${word(value as never)}`)
+  const parts = [
+    defaults && `its own defaults: ${listed(defaults, (value) => JSON.stringify(value)).join(', ')}`,
+    limits && `limits: ${listed(limits, ({ min, max }: Record<string, number>) => `${min} to ${max}`).join(', ')}`,
+    ignored && `without effect: ${ignored.join(', ')}`,
+    size_multiple && `width and height are multiples of ${size_multiple}`,
+    pixels && `width × height is at most ${pixels}`,
+    scale && `its images are ${scale} times as wide and as high as asked for`,
+  ]
+  return parts.flatMap((part) => (part ? [`; ${part}`] : [])).join('')
+}
+
 const MAX_IMAGES = 50
 const DEFAULT_IMAGES = 20
 
@@ -52,22 +82,24 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       name: 'list_models',
       title: 'List models',
       description:
-        'The models that generate_image can draw with, with the price of an image in credits. Call it to choose a style ' +
-        'or before naming a model_version_id; generate_image has a default.',
+        'The models that generate_image can draw with, with the price of an image in credits and what is their own: ' +
+        'defaults, limits, fields without effect. Call it to choose a style, before naming a model_version_id, or ' +
+        'before naming sizes or steps; generate_image has a default.',
       input: field.body({}),
       output: z.object({ models: z.array(model) }),
       annotations: READS,
       async run() {
         const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
-        const views = enabled.map((it) =>
-          viewOf(model, {
+        const views = enabled.map((it) => ({
+          ...viewOf(described, {
             ...{ ...it, creditsPerImage: lowestPrice(it) },
             ...{ hasFormula: it.pricing !== null, isDefault: it.id === usual?.id },
           }),
-        )
+          ...ownOf(it),
+        }))
         const lines = views.map(
-          ({ id, model_name, name, base_model, credits_per_image, has_formula, is_default }) =>
-            `${id}: ${model_name} ${name} (${base_model}), ${has_formula ? 'from ' : ''}${credits(credits_per_image)} per image${is_default ? ', the default' : ''}`,
+          ({ id, model_name, name, base_model, credits_per_image, has_formula, is_default, ...its }) =>
+            `${id}: ${model_name} ${name} (${base_model}), ${has_formula ? 'from ' : ''}${credits(credits_per_image)} per image${is_default ? ', the default' : ''}${ownWords(its)}`,
         )
         return shown(lines.join('\n') || 'No model is on offer now.', { models: views })
       },

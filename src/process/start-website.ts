@@ -25,6 +25,7 @@ import { website } from '../web/server/website.js'
 import type { OperatorStores } from '../web/shared/ports.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
+import { workflowModels } from './workflow-models.js'
 
 /** How long mails may take when the server leaves; what takes longer is lost, and asked for again. */
 const MAILS_MS = 5000
@@ -50,6 +51,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     oversight: oversight(db),
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
+    workflows: workflowModels(db),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),

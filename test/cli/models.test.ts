@@ -100,9 +100,9 @@ describe('models import', () => {
     [{ limits: { seed: { min: 0, max: 12 } } }, 'unknown field "seed" in limits; the fields are width, '],
     [
       { limits: { steps: { min: 1, max: 12 } }, defaults: { steps: 30 } },
-      'the default steps 30 is outside its own limits',
+      'The default steps 30 is outside its own limits',
     ],
-    [{ limits: { steps: { min: 1, max: 12 } } }, 'the default steps 30 is outside its own limits'],
+    [{ limits: { steps: { min: 1, max: 12 } } }, 'The default steps 30 is outside its own limits'],
     [{ ignored: ['cfg_scale'] }, 'cfg_scale is ignored, so defaults must say what it is.'],
     [{ ignored: ['prompt'] }, 'ignored.0 must be a list of negative_prompt, steps, cfg_scale, sampler'],
     [{ ignored: 'steps' }, 'ignored must be a list of negative_prompt'],
@@ -192,15 +192,19 @@ describe('models import', () => {
       [{ workflow_file: 'nowhere.json' }, 'nowhere.json can’t be read (ENOENT)'],
       [
         { workflow: graph(), workflow_file: 'krea.json' },
-        'it has a workflow and a workflow_file; leave one of them out.',
+        'It has a workflow and a workflow_file: leave one of them out.',
       ],
       [{}, 'filename is missing; a workflow_file can stand for it.'],
       [{ filename: 'pony.safetensors', scale: 2 }, 'scale is for a workflow only.'],
       [{ workflow: graph(), scale: 9 }, 'scale must be a number from 0.125 to 8'],
+      [
+        { workflow: graph(), scale: 8 },
+        'The default size 512 × 768 is too large for images that are 8 times as wide and as high: width × height must be at most 262144.',
+      ],
       [{ workflow: graph(), size_multiple: 12 }, 'size_multiple must be 8, 16, 32 or 64'],
       [
         { workflow: textToImage({ '5': node('EmptyLatentImage', { width: 4096, height: 768, batch_size: 1 }) }) },
-        'in the workflow, width must be an integer from 256 to 2048: say another one in defaults.',
+        'In the workflow, width must be an integer from 256 to 2048: change it in ComfyUI and export it again, or say another one in the defaults of an import.',
       ],
       [
         { workflow: textToImage({ '4': node('LoadModelFromUrl', { url: 'https://evil.test/m' }) }) },
@@ -296,7 +300,7 @@ describe('models import', () => {
       [{ options: { clip_skip: 2 }, scale: 2 }, 'scale is for a workflow only.'],
       [
         { options: { clip_skip: 2 }, workflow: textToImage() },
-        'it has options and a workflow; put them into the workflow',
+        'It has options and a workflow: put them into the workflow',
       ],
     ])('refuses what cannot be, and stores nothing: %j', async (more, sentence) => {
       expect((await refusal([{ ...PONY, ...more }])).replaceAll("'", '’')).toContain(sentence)

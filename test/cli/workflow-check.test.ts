@@ -36,7 +36,7 @@ describe('workflow check', () => {
         '  the image is 1.5 times as wide and as high as asked for',
     )
     expect((await easel.run(check('a-split-files'))).stdout).not.toContain('Sizes:')
-    expect((await easel.run(check('i-missing-node-class'))).stdout).toContain('an import needs its "scale"')
+    expect((await easel.run(check('i-missing-node-class'))).stdout).toContain('an import needs the scale')
     expect(await easel.json(check('e-hires-two-pass'))).toMatchObject({ scale: 1.5, size_multiple: 8 })
   })
 

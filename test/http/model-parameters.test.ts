@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { call, endOf, expectPersonalError, PROMPT } from '../support/client.js'
+import { givenOwnModels, TURBO as OWN } from '../support/given-models.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
 
@@ -21,6 +22,7 @@ beforeAll(async () => {
     JSON.stringify(TURBO.pricing),
     JSON.stringify(TURBO.parameters),
   ])
+  await givenOwnModels(db)
   user = await givenUser(db)
 })
 
@@ -104,6 +106,25 @@ describe('a model version with parameters and a price of its own', () => {
     expect(rows).toEqual([{ width: 256, height: 256 }])
   })
 
+  it.each([
+    [{ n: 3 }, 'n', 'n must be from 1 to 2 for Krea 2 turbo.'],
+    [{ size: '1344x768' }, 'size', "size's width must be from 256 to 1024 for Krea 2 turbo."],
+    [{ size: '512x520' }, 'size', "size's height must be a multiple of 64 for Krea 2 turbo."],
+    [{ steps: 30 }, 'steps', 'steps must be from 1 to 10 for Krea 2 turbo.'],
+  ])('refuses %j in OpenAI’s shape by the names of its fields', async (asked, param, message) => {
+    const { status, body } = await post('/v1/images/generations', { prompt: 'hills', model: `${OWN.id}`, ...asked })
+    expect([status, body.error]).toMatchObject([400, { param, message }])
+  })
+
+  it.each(['auto', undefined])('draws the model’s own size in OpenAI’s shape for the size %s', async (size) => {
+    const asked = { prompt: 'hills', model: `${OWN.id}`, size, response_format: 'url' }
+    expect((await post('/v1/images/generations', asked)).status).toBe(200)
+    const { rows } = await context.service.db.pool.query(
+      'SELECT width, height, steps FROM generations ORDER BY seq DESC LIMIT 1',
+    )
+    expect(rows).toEqual([{ width: 512, height: 512, steps: 10 }])
+  })
+
   it('is listed with them under capabilities', async () => {
     const { body } = await call(context.service.url, 'GET', '/api/v1/capabilities', { key: user.key })
     expect(body.models).toContainEqual({
@@ -112,6 +133,7 @@ describe('a model version with parameters and a price of its own', () => {
       defaults: { steps: 8, cfg_scale: 1, width: 256, height: 256, sampler: 'euler' },
       limits: { steps: { min: 1, max: 30 }, batch_size: { min: 1, max: 2 } },
       ignored: ['negative_prompt', 'cfg_scale'],
+      ...{ size_multiple: 8, pixels: 2048 * 1536, scale: 1 },
     })
   })
 })

@@ -4,6 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import sharp from 'sharp'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Answer, call, PROMPT } from '../support/client.js'
+import { givenOwnModels, MUTED, TURBO } from '../support/given-models.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
@@ -147,6 +148,36 @@ describe('the MCP server, with a worker', () => {
     }[]
     expect(models.filter(({ is_default }) => is_default)).toMatchObject([{ id: 1, credits_per_image: 1 }])
     expect(models).toHaveLength(10)
+  })
+
+  it('lists what is a model’s own where it differs, draws with it, and says what had no effect', async () => {
+    const { url, db } = context.service
+    await givenOwnModels(db)
+    const agent = await agentOf(url, await givenUser(db))
+    const { structuredContent, ...listed } = await use(agent, 'list_models')
+    const models = structuredContent?.models as unknown as { id: number }[]
+    expect(models.find(({ id }) => id === TURBO.id)).toEqual({
+      ...{ id: TURBO.id, name: 'turbo', model_name: 'Krea 2', base_model: 'Krea', nsfw: false },
+      ...{ credits_per_image: 1, has_formula: true, is_default: false },
+      defaults: { steps: 8, cfg_scale: 1, sampler: 'euler', width: 512, height: 512 },
+      limits: { steps: { min: 1, max: 10 }, width: { min: 256, max: 1024 }, batch_size: { min: 1, max: 2 } },
+      ...{ ignored: ['negative_prompt', 'cfg_scale'], size_multiple: 64, scale: 2 },
+    })
+    expect(Object.keys(models.find(({ id }) => id === 1) ?? {})).not.toContain('defaults')
+    const line = wordsOf(listed as Result)
+      .split('\n')
+      .find((it) => it.startsWith(`${TURBO.id}: `))
+    for (const part of [
+      ...['Krea 2 turbo (Krea), from 1 credit per image;', 'steps 8', 'steps 1 to 10', 'batch_size 1 to 2'],
+      ...['without effect: negative_prompt, cfg_scale', 'multiples of 64', '2 times as wide and as high'],
+    ])
+      expect(line).toContain(part)
+    const asked = { prompt: 'a fox', model_version_id: MUTED.id, sampler: 'heun', width: 256, height: 256 }
+    const done = await use(agent, 'generate_image', asked)
+    expect(wordsOf(done)).toContain('Without effect on this model: sampler.')
+    const { id } = done.structuredContent as unknown as { id: string }
+    expect(await rowOf(db, { id })).toMatchObject({ sampler: 'ddim', negative_prompt: 'loud "colours"' })
+    await db.pool.query('DELETE FROM model_versions WHERE id = $1', [TURBO.id])
   })
 
   it('shows a model large images scaled down, and links the full ones', async () => {
@@ -388,6 +419,21 @@ describe('a refusal that a model reads', () => {
     expectRefused(await use(agent, 'list_images', { cursor: 'broken' }), /^cursor must be a next_cursor/)
     expectRefused(await use(agent, 'list_images', { model_version_id: 1e300 }), /^model_version_id must be an integer/)
     await expect(use(agent, 'draw')).rejects.toThrow(/Unknown tool: draw/)
+    expect(await chargesOf(context.service.db, user)).toEqual([])
+  })
+
+  it('names the limits of the model that was asked for', async () => {
+    await givenOwnModels(context.service.db)
+    const { user, agent } = await agentWith()
+    for (const [args, sentence] of [
+      [{ steps: 11 }, 'steps must be from 1 to 10 for Krea 2 turbo.'],
+      [{ batch_size: 3 }, 'batch_size must be from 1 to 2 for Krea 2 turbo.'],
+      [{ width: 1088 }, 'width must be from 256 to 1024 for Krea 2 turbo.'],
+      [{ height: 520 }, 'height must be a multiple of 64 for Krea 2 turbo.'],
+    ] as const) {
+      const refused = await use(agent, 'generate_image', { prompt: 'a fox', model_version_id: TURBO.id, ...args })
+      expect([refused.isError, wordsOf(refused)]).toEqual([true, sentence])
+    }
     expect(await chargesOf(context.service.db, user)).toEqual([])
   })
 

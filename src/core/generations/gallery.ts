@@ -3,13 +3,16 @@ import type { Page, PageRequest } from '../../lib/page.js'
 import type { Generation, GenerationParameters, Stored } from './generation.js'
 import type { MadeWith } from './run/backend.js'
 
-/** An image as its owner sees it. */
+/** An image as its owner sees it; `width` and `height` are its own. */
 export interface OwnImage
   extends Stored<GenerationParameters>,
     Pick<Generation, 'modelVersionId' | 'modelName' | 'filename'> {
   readonly slug: string
   readonly generationId: string
   readonly seed: number
+  /** The size that was asked for, which a model may have enlarged. */
+  readonly askedWidth: number
+  readonly askedHeight: number
   /** Of the published file, like the hash. */
   readonly bytes: number
   /** In lower-case hex. */

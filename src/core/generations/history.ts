@@ -23,7 +23,7 @@ export interface PastGeneration
   readonly charged: number
   readonly refunded: number
   /** In batch order, without images that were removed. */
-  readonly images: readonly Pick<OwnImage, 'slug' | 'seed' | 'hasThumbnail'>[]
+  readonly images: readonly Pick<OwnImage, 'slug' | 'seed' | 'width' | 'height' | 'hasThumbnail'>[]
 }
 
 export interface HistoryStore {

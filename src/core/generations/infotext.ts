@@ -15,7 +15,7 @@ export function infotextOf(image: OwnImage): string {
     ['Schedule type', schedule],
     ['CFG scale', image.cfgScale],
     ['Seed', image.seed],
-    ['Size', `${image.width}x${image.height}`],
+    ['Size', `${image.askedWidth}x${image.askedHeight}`],
     ['Model', image.filename.replace(/^.*[\\/]/, '').replace(MODEL_EXTENSION, '')],
     ['Version', versionOf(image)],
   ] as const

@@ -18,6 +18,7 @@ const imageOf = (accountId: SQLWrapper) => ({
   ...MADE_FROM,
   ...columns(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
   ...columns(i, 'hasThumbnail'),
+  ...{ askedWidth: g.width, askedHeight: g.height },
   madeOn: madeOnOf(accountId),
 })
 

@@ -33,7 +33,8 @@ const GENERATION = selectAs({
   refunded: sql`coalesce((SELECT ${l.delta} FROM ${l}
     WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`,
   images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
-    SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}, 'hasThumbnail', ${i.hasThumbnail}) ORDER BY ${i.idx})
+    SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}, 'width', ${i.width},
+           'height', ${i.height}, 'hasThumbnail', ${i.hasThumbnail}) ORDER BY ${i.idx})
       FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END, '[]')`,
 })
 

@@ -1,4 +1,5 @@
 import { and, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
+import { invalidParameter } from '../../core/errors.js'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
@@ -8,8 +9,12 @@ import { revisionOf } from './definition-revisions.js'
 import { recordingOf } from './operator-actions.js'
 
 interface OperatorModelStore extends CatalogChanges {
-  /** All or nothing. Frees the Create Image models of the import first, so that versions can swap them. */
-  import(models: readonly ImportedModel[]): Promise<ImportOutcome>
+  /**
+   * All or nothing. Frees the Create Image models of the import first, so that versions can swap them.
+   * @param onlyNew updates none
+   * @throws invalid_request where it would have to
+   */
+  import(models: readonly ImportedModel[], onlyNew?: boolean): Promise<ImportOutcome>
 }
 
 /** One version of an import. What is absent keeps its value, or gets the default in a new version. */
@@ -31,8 +36,11 @@ const SET_ENABLED = statement('set_model_enabled')`${recorded(sql`
 const SET_PRICE = statement('set_model_price')`${recorded(sql`
   UPDATE ${m} SET ${setList(m, { creditsPerImage: sql`${param('credits')}::integer` })} ${OF_ID}`)}`
 
+const exists = (id: number) =>
+  invalidParameter('id', `Model version ${id} exists already: choose another ID, or give that version a new revision.`)
+
 export const operatorModelStore = (db: Database): OperatorModelStore => ({
-  import: (models) =>
+  import: (models, onlyNew = false) =>
     withTransaction(db, async (tx) => {
       const assigning = models.filter(({ createImageModel }) => createImageModel !== undefined)
       const assigned = assigning.flatMap(({ createImageModel }) => createImageModel ?? [])
@@ -50,7 +58,9 @@ export const operatorModelStore = (db: Database): OperatorModelStore => ({
         const { definition, ...model } = { definition: undefined, ...imported }
         const filename = definition ? await revisionOf(tx, definition) : (model as { filename: string }).filename
         const row = { ...model, filename }
-        await tx.insert(m).values(row).onConflictDoUpdate({ target: m.id, set: row })
+        const insert = tx.insert(m).values(row)
+        const stored = onlyNew ? insert.onConflictDoNothing() : insert.onConflictDoUpdate({ target: m.id, set: row })
+        if ((await stored).rowCount === 0) throw exists(row.id)
         filenames.push(filename)
       }
       return { outcome: 'imported', filenames }

@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { type ModelStore, type ModelVersion, readableNames } from '../../core/catalog/model-version.js'
-import { type AppError, createImageModelNotFound, type ErrorCode, imageRemoved } from '../../core/errors.js'
+import {
+  AppError,
+  createImageModelNotFound,
+  type ErrorCode,
+  imageRemoved,
+  invalidParameter,
+} from '../../core/errors.js'
 import { openAiRefusals } from '../shared/error-bodies.js'
 import { handleErrors, toAppError } from '../shared/error-responses.js'
 import type { App } from '../shared/fastify-app.js'
@@ -171,7 +177,8 @@ const getOpenAiModelSchema = {
 
 /** Create Image in OpenAI's shape, for its clients: the same keys, limits, queue and images. */
 export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages: CreateImages): void {
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = inOpenAiFields(thrown)
     // OpenAI's clients retry every 5xx: they would submit again a generation that still runs or has failed for good.
     if (wasSubmitted(toAppError(error, request))) reply.header('x-should-retry', 'false')
     handleErrors(error, request, reply)
@@ -215,6 +222,21 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
     if (!found) throw createImageModelNotFound(id)
     return openAiModelView(id, found)
   })
+}
+
+/** What a model's limits are about, by the fields of this shape. */
+const OPENAI_FIELDS: Readonly<Record<string, readonly [field: string, subject: string]>> = {
+  batch_size: ['n', 'n'],
+  width: ['size', "size's width"],
+  height: ['size', "size's height"],
+}
+
+function inOpenAiFields(thrown: unknown): unknown {
+  if (!(thrown instanceof AppError)) return thrown
+  const { parameter = '' } = thrown.detail
+  const [field, subject] = OPENAI_FIELDS[parameter] ?? []
+  if (!field) return thrown
+  return invalidParameter(field, thrown.message.replace(new RegExp(`^${parameter}`), `${subject}`))
 }
 
 const ENDED: readonly ErrorCode[] = ['generation_failed', 'timeout']

@@ -97,7 +97,10 @@ export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new AppError('unsupported_media_type', 'Unsupported content type: send the body as application/json.')
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new AppError('payload_too_large', 'The request body is larger than 64 KiB: shorten it.')
+      return new AppError(
+        'payload_too_large',
+        `The request body is larger than ${request.routeOptions.bodyLimit / 1024} KiB: shorten it.`,
+      )
     case 'FST_ERR_BAD_URL':
       return invalidUrl()
   }

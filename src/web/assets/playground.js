@@ -5,7 +5,6 @@ const prompt = form.elements.prompt
 const stage = document.querySelector('#stage')
 const code = document.querySelector('#code')
 const codeText = document.querySelector('#code-text')
-const defaults = JSON.parse(code.dataset.defaults)
 let language = 'curl'
 
 // ---- The form -----------------------------------------------------------------------------------------------------
@@ -13,18 +12,55 @@ let language = 'curl'
 const credits = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'credit' : 'credits'}`
 const isRunning = () => document.querySelector('#generate').ariaDisabled === 'true'
 
+const usual = JSON.parse(form.dataset.facts)
+/** What web/pages/playground/model-facts.ts says of the chosen model. */
+let facts = usual
+
+/** Which fields, shapes and counts the chosen model takes, and what it draws without them. */
+function showModel() {
+  const { elements } = form
+  const chosen = form.querySelector('[name=model_version_id]:checked')
+  facts = { ...usual, ...JSON.parse(chosen?.dataset.facts ?? '{}') }
+  const { own, limits, hints, ignored, sizes, note } = facts
+  for (const [name, hint] of Object.entries(hints)) {
+    const field = elements[name]
+    field.disabled = ignored.includes(name)
+    Object.assign(field, limits[name])
+    if (field.options) field.options[0].textContent = hint
+    else field.placeholder = hint
+  }
+  offer('shape', (size) => size === '' || sizes.includes(size), '')
+  const { min, max } = limits.batch_size
+  offer('batch_size', (count) => Number(count) >= min && Number(count) <= max, `${own.batch_size}`)
+  document.querySelector('#own-size').textContent = `${own.width}×${own.height}`
+  const line = document.querySelector('#note')
+  line.textContent = note
+  line.hidden = note === ''
+}
+
+/** Hides the choices that the model does not take, and chooses another one for such a one. */
+function offer(name, isTaken, other) {
+  const radios = [...form.querySelectorAll(`[name=${name}]`)]
+  for (const radio of radios) {
+    radio.disabled = !isTaken(radio.value)
+    radio.closest('.choice').hidden = radio.disabled
+  }
+  if (radios.some(({ checked, disabled }) => checked && disabled))
+    radios.find(({ value }) => value === other).checked = true
+}
+
 /** As core/catalog/price.ts prices it; the server charges by that. */
-function costOf({ image, megapixel, step, minimum, steps: usual, takesSteps }, { shape, steps, batch_size }) {
-  const [width, height] = shape.value.split('x').map(Number)
-  const drawn = takesSteps && steps.value.trim() !== '' ? Number(steps.value) : usual
+function costOf({ price: { image, megapixel, step, minimum }, own, ignored }, { shape, steps, batch_size }) {
+  const [width, height] = shape.value === '' ? [own.width, own.height] : shape.value.split('x').map(Number)
+  const drawn = ignored.includes('steps') || steps.value.trim() === '' ? own.steps : Number(steps.value)
   const extra = (megapixel * width * height) / 1e6 + step * drawn
   // Rates have four decimals: what is below the tenth is the error of floating point.
   return Math.max(image + Math.ceil(Number(extra.toFixed(10))), minimum) * Number(batch_size.value)
 }
 
 function showCost() {
-  const model = form.querySelector('[name=model_version_id]:checked')
-  const cost = model ? costOf(JSON.parse(model.dataset.price), form.elements) : Number.NaN
+  const isChosen = form.elements.model_version_id.value !== ''
+  const cost = isChosen ? costOf(facts, form.elements) : Number.NaN
   const button = document.querySelector('#generate')
   const known = Number.isFinite(cost)
   document.querySelector('#cost').textContent = isRunning() ? '· 1 running' : known ? `· ${credits(cost)}` : ''
@@ -41,6 +77,7 @@ function showCount() {
 
 /** Everything that follows from the form. */
 function show() {
+  showModel()
   showCost()
   showCount()
   codeText.textContent = sampleOf(requestOf(form))
@@ -57,21 +94,22 @@ function fill(field, value) {
 
 // ---- Code ---------------------------------------------------------------------------------------------------------
 
-/** The API's request: what is required, and what differs from the defaults. */
+/** The API's request: what is required, and what differs from the chosen model's own. */
 function requestOf({ elements }) {
-  const [width, height] = elements.shape.value.split('x').map(Number)
-  const number = ({ value }) => (value.trim() === '' ? undefined : Number(value))
+  const [width, height] = elements.shape.value === '' ? [] : elements.shape.value.split('x').map(Number)
+  const text = ({ value, disabled }) => (disabled || value.trim() === '' ? undefined : value)
+  const number = (field) => text(field) && Number(field.value)
   const asked = {
-    negative_prompt: elements.negative_prompt.value,
+    negative_prompt: text(elements.negative_prompt),
     width,
     height,
     batch_size: number(elements.batch_size),
     steps: number(elements.steps),
     cfg_scale: number(elements.cfg_scale),
-    sampler: elements.sampler.value || undefined,
+    sampler: text(elements.sampler),
     seed: number(elements.seed),
   }
-  const differs = ([name, value]) => value !== undefined && value !== defaults[name]
+  const differs = ([name, value]) => value !== undefined && value !== facts.own[name]
   return {
     prompt: prompt.value,
     model_version_id: number(elements.model_version_id),

@@ -12,6 +12,7 @@ import { imagesRoutes } from '../operator/images/images-page.js'
 import { logRoutes } from '../operator/logs/log.js'
 import { mailsRoutes } from '../operator/logs/mails.js'
 import { modelRoutes } from '../operator/models/models-page.js'
+import { workflowRoutes } from '../operator/models/workflow-page.js'
 import { moderationPageRoutes } from '../operator/moderation/moderation-page.js'
 import { overviewRoutes } from '../operator/overview/overview-page.js'
 import { userRoutes } from '../operator/users/user-routes.js'
@@ -88,6 +89,7 @@ export function website(options: WebsiteOptions): Website {
         overviewRoutes(operators, options)
         overseenGenerationRoutes(operators, options)
         modelRoutes(operators, options)
+        workflowRoutes(operators, options)
         logRoutes(operators, options)
         usersRoutes(operators, options)
         userRoutes(operators, options)

@@ -5,6 +5,7 @@ import { statusOf } from '../../http/shared/error-bodies.js'
 /** What people read instead of a field's name in the API; other names need no words of their own. */
 const FIELD_WORDS: Readonly<Record<string, string>> = {
   url: 'URL',
+  id: 'ID',
   batch_size: 'number of images',
   steps: 'number of steps',
   cfg_scale: 'guidance',

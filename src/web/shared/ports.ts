@@ -8,7 +8,7 @@ import type { CancelStore } from '../../core/generations/cancel.js'
 import type { PublishedImages } from '../../core/images/ports.js'
 import type { ImageRemovals, RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
-import type { CatalogChanges } from '../../core/operator/catalog.js'
+import type { CatalogChanges, WorkflowModels } from '../../core/operator/catalog.js'
 import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
 import type { AuditResults, Oversight } from '../../core/operator/overview.js'
 import type { PauseStore } from '../../core/operator/pauses.js'
@@ -37,6 +37,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly oversight: Oversight
   readonly pauses: PauseStore
   readonly catalog: CatalogChanges
+  readonly workflows: WorkflowModels
   readonly administration: Administration
   readonly refusedPromptLog: RefusedPromptLog
   readonly removedImages: RemovedImages

@@ -8,6 +8,7 @@ const image: OwnImage = {
   ...{ slug: 's', generationId: 'g', modelVersionId: 1, modelName: 'm', filename: 'pony.v6.safetensors' },
   ...{ prompt: 'a lighthouse, at dusk', negativePrompt: '', width: 832, height: 1216, steps: 30, cfgScale: 6.5 },
   ...{ sampler: 'dpmpp_2m_karras', seed: 4294967295, bytes: 1, sha256: '', createdAt: new Date(0) },
+  ...{ askedWidth: 832, askedHeight: 1216 },
   hasThumbnail: true,
   madeOn: 'website',
   madeWith: { backend: 'a1111', version: 'v1.10.1', sampler: 'DPM++ 2M', scheduler: 'Karras' },
@@ -22,6 +23,11 @@ describe('an infotext', () => {
     expect(infotextOf({ ...image, negativePrompt: 'fog\nrain' })).toBe(
       `a lighthouse, at dusk\nNegative prompt: fog\nrain\n${fields}`,
     )
+  })
+
+  it('has the size that was asked for, from which the model has enlarged it', () => {
+    const enlarged = { ...image, width: 1664, height: 2432 }
+    expect(fieldsOf(infotextOf(enlarged))('Size')).toBe('832x1216')
   })
 
   it('has A1111’s names whatever server drew it, and says which one did', () => {

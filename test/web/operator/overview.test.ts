@@ -52,6 +52,7 @@ describe('the console', () => {
       [`/operator/generations/${id}/cancel`, { reason }],
       [`/operator/generations/${id}/run-again`, { reason }],
       [`/operator/models/${MODEL.id}`, { reason, price: '9', enabled: 'no' }],
+      ['/operator/models/workflow', { action: 'check', workflow: '{}' }],
     ]
     for (const path of [...OPERATOR_PAGES, '/operator/live', `/operator/generations/${id}`])
       expect((await send('GET', path, undefined, subscriber)).status).toBe(404)

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { beforeEach, expect, it } from 'vitest'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
 import { describeInBrowser, useBrowser } from '../../support/browser.js'
+import { givenOwnModels } from '../../support/given-models.js'
 import { creditsOf, type UserOptions } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
@@ -196,6 +197,69 @@ describeInBrowser('the playground in a browser', () => {
       JSON.parse(text.slice(text.indexOf(before) + before.length, text.indexOf(after)))
     expect(jsonIn(await code('Python'), 'json=', ')\nwhile')).toEqual(expected)
     expect(jsonIn(await code('TypeScript'), 'JSON.stringify(', '),\n})\nwhile')).toEqual(expected)
+  })
+
+  it('shows what the chosen model takes, costs and draws by itself', async () => {
+    await givenOwnModels(context.service.db)
+    const { page, generate, choose, prompt, violations, scrollsSideways, user } = await openAs()
+    const steps = page.getByLabel('Steps')
+    const guidance = page.getByLabel(/^Guidance/)
+    const negative = page.getByRole('textbox', { name: 'Negative prompt' })
+    const shown = (name: string | RegExp) => page.getByRole('radio', { name, exact: true }).isVisible()
+    const request = async () => {
+      await page.getByRole('tab', { name: 'Python' }).click()
+      const text = (await page.locator('#code-text').textContent()) as string
+      return JSON.parse(text.slice(text.indexOf('json=') + 5, text.indexOf(')\nwhile')))
+    }
+    await prompt.fill('a fox')
+    await page.getByText('Fine tuning').click()
+    await page.getByText('Negative prompt', { exact: true }).first().click()
+    await negative.fill('fog')
+    await guidance.fill('9')
+    await choose('Images', '4')
+    await choose('Shape', /^Wide/)
+    await choose('Model', /^Krea 2/)
+    expect([await guidance.isDisabled(), await negative.isDisabled(), await steps.isDisabled()]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect([await steps.getAttribute('max'), await steps.getAttribute('placeholder')]).toEqual(['10', 'Default: 8'])
+    expect([await shown(/^Wide/), await shown(/^Square/), await shown('4'), await shown('2')]).toEqual([
+      ...[false, true, false, true],
+    ])
+    expect(
+      await page
+        .getByText('Its images are 2 times as wide and as high. A negative prompt and guidance have no effect on it.')
+        .isVisible(),
+    ).toBe(true)
+    expect(await page.getByRole('radio', { name: /^Default/ }).isChecked()).toBe(true)
+    expect(await page.locator('#own-size').textContent()).toBe('512×512')
+    expect(await generate.innerText()).toContain('5 credits')
+    expect(await request()).toEqual({ prompt: 'a fox', model_version_id: 2001 })
+    await steps.fill('4')
+    expect(await generate.innerText()).toContain('3 credits')
+    expect(await request()).toEqual({ prompt: 'a fox', model_version_id: 2001, steps: 4 })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+    // What another model takes is there again.
+    await choose('Model', /^Plant Milk/)
+    expect([await guidance.inputValue(), await negative.inputValue(), await shown('4')]).toEqual(['9', 'fog', true])
+    expect(await page.locator('#note').isVisible()).toBe(false)
+    // Thirty steps are usual here, and not for the other one.
+    await steps.fill('30')
+    expect(await request()).toEqual({ prompt: 'a fox', model_version_id: 6, negative_prompt: 'fog', cfg_scale: 9 })
+    await choose('Model', /^Krea 2/)
+    await generate.click()
+    await page.locator('#problem').getByText('The number of steps must be from 1 to 10 for Krea 2 turbo.').waitFor()
+    await steps.fill('')
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    await generate.click()
+    await page.getByRole('heading', { name: 'First in the queue' }).waitFor()
+    expect(await activeOf(context.service, user)).toMatchObject({ width: 512, steps: 8, negative_prompt: '' })
   })
 
   it('leads an open tab to the sign-in page once its session has ended', async () => {

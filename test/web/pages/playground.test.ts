@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
+import { givenOwnModels, MUTED, modelOf, TURBO } from '../../support/given-models.js'
 import { creditsOf, MODEL, type UserOptions } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { givenEndedGeneration, standInWorker } from '../../support/stand-in-worker.js'
@@ -183,7 +184,7 @@ describe('the form of the playground', () => {
   it.each([
     ['nine images', { batch_size: '9' }, '>The number of images must be an integer from 1 to 4.'],
     ['steps that are no number', { steps: 'many' }, '>The number of steps must be an integer from 1 to 100.'],
-    ['no shape', { shape: '' }, '>The width must be an integer'],
+    ['a shape that is none', { shape: 'wide' }, '>The width must be an integer'],
     ['half a seed', { seed: '1.5' }, '>The seed must be an integer'],
     ['no model', { model_version_id: '' }, '>The model is required.'],
     ['an unknown model', { model_version_id: '4711' }, 'This model is not on offer any more.'],
@@ -202,5 +203,85 @@ describe('the form of the playground', () => {
     const page = await send(cookie, 'GET', '/playground')
     expect(page.html).toContain('No active subscription')
     expect((await send(cookie, 'POST', '/playground', FORM)).status).toBe(403)
+  })
+})
+
+describe('a model with values of its own', () => {
+  beforeAll(() => givenOwnModels(context.service.db))
+  const pageOf = async (cookie: string, id: number) =>
+    textOf((await pageHtml(cookie, id)).replaceAll(/<option[^>]*>/g, ' '))
+  const pageHtml = async (cookie: string, id: number) => (await send(cookie, 'GET', `/playground?model=${id}`)).html
+  const field = (html: string, id: string) => new RegExp(`<(?:input|textarea) id="${id}"[^>]*>`).exec(html)?.[0]
+
+  it('has its limits, values and price on the form', async () => {
+    const { cookie } = await signedIn()
+    const turbo = await pageHtml(cookie, TURBO.id)
+    expect(field(turbo, 'steps')).toMatch(/max="10" min="1" placeholder="Default: 8"/)
+    expect(field(turbo, 'cfg_scale')).toContain('placeholder="No effect"')
+    expect(field(turbo, 'negative_prompt')).toContain('placeholder="No effect"')
+    const text = await pageOf(cookie, TURBO.id)
+    for (const part of [
+      'Default512×512',
+      'Default: euler',
+      'Its images are 2 times as wide and as high. A negative prompt and guidance have no effect on it.',
+    ])
+      expect(text).toContain(part)
+    // 1, and half a credit for each of its 8 steps.
+    expect(text).toContain('Generate · 5 credits')
+    const muted = await pageHtml(cookie, MUTED.id)
+    expect(textOf(`${field(muted, 'negative_prompt')}`.replace(/^./, ''))).toContain('Default: loud "colours"')
+    expect(await pageOf(cookie, MUTED.id)).toContain('No effect euler_a')
+    expect(await pageOf(cookie, MODEL.id)).toMatch(/Default832×1216.*Default: euler_a/s)
+    expect(field(await pageHtml(cookie, MODEL.id), 'steps')).toContain('max="100" placeholder="Default: 30"')
+  })
+
+  it('draws them where the form is blank, also after another model was looked at without scripts', async () => {
+    const { user, cookie } = await signedIn()
+    const blank = {
+      prompt: 'a fox',
+      shape: '',
+      negative_prompt: '',
+      steps: '',
+      cfg_scale: '',
+      sampler: '',
+      batch_size: '1',
+    }
+    await send(cookie, 'POST', '/playground', { ...blank, model_version_id: `${TURBO.id}`, cfg_scale: '9' })
+    expect(await activeOf(context.service, user)).toMatchObject({ width: 512, height: 512, steps: 8 })
+    expect(await creditsOf(context.service.db, user)).toBe(95)
+    const again = await send(cookie, 'GET', '/playground')
+    expect(again.html).toMatch(/name="shape" value checked/)
+    expect(field(again.html, 'steps')).toContain(' value max="10"')
+    await endAll(context.service)
+    await send(cookie, 'POST', '/playground', { ...blank, model_version_id: `${MUTED.id}` })
+    expect(await activeOf(context.service, user)).toMatchObject({ width: 832, negative_prompt: 'loud "colours"' })
+  })
+
+  it('shows the real size of what it enlarges, and asks for the same again from its page and with its code', async () => {
+    const { user, cookie } = await signedIn()
+    const { db } = context.service
+    const asked = { model: modelOf(TURBO), width: 640, height: 512, steps: 8, cfgScale: 1, sampler: 'euler' } as const
+    const [slug] = (await givenEndedGeneration(db, user, asked)).slugs
+    await db.pool.query('UPDATE images SET width = 2 * width, height = 2 * height WHERE slug = $1', [slug])
+    const page = async (path: string) => (await send(cookie, 'GET', path)).html
+    expect(textOf(await page('/playground'))).toContain('Krea 2 · 1280 × 1024')
+    expect(await page(`/playground?from=${slug}`)).toContain('name="shape" value="640x512" checked')
+    const own = textOf(await page(`/image/${slug}`))
+    expect(own).toContain('1280 × 1024')
+    expect(own).toMatch(/"width": 640,\s+"height": 512,/)
+  })
+
+  it.each([
+    [{ steps: '11' }, 'The number of steps must be from 1 to 10 for Krea 2 turbo.'],
+    [{ shape: '1344x768' }, 'The width must be from 256 to 1024 for Krea 2 turbo.'],
+    [{ shape: '520x512' }, 'The width must be a multiple of 64 for Krea 2 turbo.'],
+    [{ batch_size: '3' }, 'The number of images must be from 1 to 2 for Krea 2 turbo.'],
+  ])('refuses %j with a sentence that names its limits, and keeps the form', async (wrong, sentence) => {
+    const { user, cookie } = await signedIn()
+    const form = { ...FORM, model_version_id: `${TURBO.id}`, shape: '', batch_size: '1', ...wrong }
+    const { status, html } = await send(cookie, 'POST', '/playground', form)
+    expect([status, textOf(html)]).toEqual([400, expect.stringContaining(sentence)])
+    expect(html).toContain(`name="model_version_id" value="${TURBO.id}" checked`)
+    expect(await activeOf(context.service, user)).toBeUndefined()
   })
 })

@@ -29,30 +29,41 @@ export const maxPixelsOf = ({ scale = 1 }: ModelParameters): number =>
   Math.min(MAX_PIXELS, Math.floor(MAX_IMAGE_PIXELS / scale ** 2))
 
 /**
- * The parameters that this model draws with, and the names of those that the client sent in vain.
- * What the client left out is moved into the limits; what it sent is not.
+ * The parameters that this model draws with: its own for what the client left out, moved into the limits, and for what
+ * has no effect. What the client sent may be outside the limits.
+ */
+export function filledFor(
+  parameters: ModelParameters | null,
+  { request, omitted, interfaceLimits = {} }: AskedRequest,
+): GenerationRequest {
+  if (!parameters) return request
+  const { defaults = {}, limits = {}, ignored = [] } = parameters
+  const usual = (key: keyof OptionalParameters) => defaults[key] ?? request[key]
+  const filled = omitted.map((key) => [
+    key,
+    multiple(parameters, key, within(limits, key, within(interfaceLimits, key, usual(key)))),
+  ])
+  // Nothing is avoided where a negative prompt has no effect, whatever was sent.
+  const fixed = ignored.map((key) => [key, key === 'negativePrompt' ? (defaults[key] ?? '') : usual(key)])
+  return { ...request, ...Object.fromEntries([...filled, ...fixed]) }
+}
+
+/**
+ * The same within the model's limits, and the names of the parameters that the client sent in vain.
  * @throws invalid_request for a parameter outside the model's limits, which its sentence names
  */
 export function requestFor(
   { parameters, modelName, name }: Pick<ModelVersion, 'parameters' | 'modelName' | 'name'>,
-  { request, omitted, interfaceLimits = {} }: AskedRequest,
+  asked: AskedRequest,
 ): { readonly request: GenerationRequest; readonly ignored: readonly IgnorableParameter[] } {
+  const { request, omitted } = asked
   if (!parameters) return { request, ignored: [] }
-  const { defaults = {}, limits = {}, ignored = [], sizeMultiple = SIZE_STEP } = parameters
-  const usual = (key: keyof OptionalParameters) => defaults[key] ?? request[key]
-  const multiple = (key: string, value: unknown) =>
-    isSide(key) && typeof value === 'number' ? Math.floor(value / sizeMultiple) * sizeMultiple : value
-  const filled = omitted.map((key) => [
-    key,
-    multiple(key, within(limits, key, within(interfaceLimits, key, usual(key)))),
-  ])
-  // Nothing is avoided where a negative prompt has no effect, whatever was sent.
-  const fixed = ignored.map((key) => [key, key === 'negativePrompt' ? (defaults[key] ?? '') : usual(key)])
-  const complete: GenerationRequest = { ...request, ...Object.fromEntries([...filled, ...fixed]) }
-  const wrong = ['width', 'height'].find((key) => multiple(key, complete[key as 'width']) !== complete[key as 'width'])
+  const { limits = {}, ignored = [], sizeMultiple } = parameters
+  const complete = filledFor(parameters, asked)
+  const wrong = (['width', 'height'] as const).find((key) => multiple(parameters, key, complete[key]) !== complete[key])
   if (wrong) throw invalidParameter(wrong, `${wrong} must be a multiple of ${sizeMultiple} for ${modelName} ${name}.`)
   for (const [key, value] of Object.entries(complete)) {
-    if (within(limits, key, value) === value || fixed.some(([it]) => it === key)) continue
+    if (within(limits, key, value) === value || ignored.some((it) => it === key)) continue
     const { min, max } = limits[key as LimitedParameter] as Range
     const field = snakeCase(key)
     throw invalidParameter(field, `${field} must be from ${min} to ${max} for ${modelName} ${name}.`)
@@ -66,6 +77,10 @@ export function requestFor(
   const sent = ignored.filter((key) => !omitted.includes(key) && request[key] !== '')
   return { request: complete, ignored: sent }
 }
+
+/** A side rounded down to what the model takes; anything else as it is. */
+const multiple = ({ sizeMultiple = SIZE_STEP }: ModelParameters, key: string, value: unknown) =>
+  isSide(key) && typeof value === 'number' ? Math.floor(value / sizeMultiple) * sizeMultiple : value
 
 const isSide = (key: string) => key === 'width' || key === 'height'
 

@@ -83,7 +83,7 @@ const OPTIONAL = Object.keys(drawing.settings) as [keyof typeof drawing.settings
 const LIMITED = LIMITED_PARAMETERS.map(snakeCase) as ['width' | 'height' | keyof typeof PERSONAL_LIMITS]
 const IGNORABLE = IGNORABLE_PARAMETERS.map(snakeCase) as ['negative_prompt' | 'steps' | 'cfg_scale' | 'sampler']
 
-const capableModel = z.object({
+export const capableModel = z.object({
   model_version_id: z.int(),
   name: z.string(),
   model_name: z.string(),
@@ -95,26 +95,19 @@ const capableModel = z.object({
       minimum_credits: z.int().min(0),
     })
     .nullable()
-    .describe(
-      'What an image costs besides `credits_per_image`: of 1,000,000 pixels and of a step, summed up, rounded up, and at ' +
-        'least the minimum. `dry_run` tells the price of a request',
-    ),
-  defaults: z
-    .partialRecord(z.enum(OPTIONAL), z.union([z.string(), z.number()]))
-    .describe('Where they differ from those of all models'),
-  limits: z.partialRecord(z.enum(LIMITED), range).describe('Where they are narrower than those of all models'),
-  ignored: z
-    .array(z.enum(IGNORABLE))
-    .describe('Have no effect on it: a request that sends one is told so by `X-Ignored-Fields`'),
+    .describe('Besides `credits_per_image`; together rounded up. `dry_run` tells the sum'),
+  defaults: z.partialRecord(z.enum(OPTIONAL), z.union([z.string(), z.number()])).describe('Its own, where they differ'),
+  limits: z.partialRecord(z.enum(LIMITED), range).describe('Its own, where narrower'),
+  ignored: z.array(z.enum(IGNORABLE)).describe('Have no effect; `X-Ignored-Fields` names those sent'),
   size_multiple: z.int().describe('Widths and heights are multiples of it'),
   pixels: z.int().describe('Width × height at most'),
-  scale: z.number().describe('Its images are this many times as wide and as high as was asked for'),
+  scale: z.number().describe('Size of its images, divided by the one asked for'),
 })
 
 type Capable = z.output<typeof capableModel>
 
 /** A model version as it is listed here. */
-function capableModelView(model: ModelVersion): Capable {
+export function capableModelView(model: ModelVersion): Capable {
   const { pricing, parameters } = model
   return {
     ...viewOf(capableModel.pick({ model_version_id: true, name: true, model_name: true, credits_per_image: true }), {
@@ -182,8 +175,7 @@ const getCapabilitiesSchema = {
   operationId: 'getCapabilities',
   tags: ['Account'],
   summary: 'What may be asked for',
-  description:
-    'Limits, defaults, samplers, sizes and prices. Changes seldom: send the `ETag` in `If-None-Match` and get 304.',
+  description: 'Limits, defaults, samplers, sizes, prices. Send the `ETag` in `If-None-Match` and get 304.',
   response: { 200: capabilities, 304: notModified, ...personalRefusals(412) },
 }
 

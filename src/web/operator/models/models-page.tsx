@@ -7,7 +7,7 @@ import { MAX_PRICE } from '../../../core/operator/catalog.js'
 import type { BackendState } from '../../../core/operator/overview.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
-import { Field } from '../../parts/page-parts.js'
+import { Field, Notices } from '../../parts/page-parts.js'
 import { number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -18,11 +18,23 @@ import { Table } from '../parts/operator-parts.js'
 interface ModelsPageProps {
   readonly models: readonly ModelVersion[]
   readonly backends: readonly BackendState[]
+  /** The one that has just got a workflow. */
+  readonly imported: ModelVersion | undefined
   readonly signedIn: SignedIn
 }
 
-const ModelsPage = ({ models, backends, signedIn }: ModelsPageProps) => (
-  <OperatorLayout title="Models" signedIn={signedIn} path="/operator/models">
+const ModelsPage = ({ models, backends, imported, signedIn }: ModelsPageProps) => (
+  <OperatorLayout
+    title="Models"
+    signedIn={signedIn}
+    path="/operator/models"
+    aside={
+      <a class="button" href="/operator/models/workflow">
+        Add a workflow
+      </a>
+    }
+  >
+    <Notices done={imported && `Version ${imported.id} draws with ${imported.filename}.`} />
     <Table
       name="Model versions"
       columns={[['Model'], ['File'], ['Offered'], ['Credits per image', 'number'], ['Served by'], ['Change', 'act']]}
@@ -107,6 +119,7 @@ const ModelPage = ({ model, signedIn }: { model: ModelVersion; signedIn: SignedI
         <button class="primary" type="submit">
           Save
         </button>
+        <a href={`/operator/models/workflow?version=${model.id}`}>Give it a workflow</a>
         <a href="/operator/models">Back to all models</a>
       </div>
     </form>
@@ -122,6 +135,7 @@ const Choice = ({ value, name, checked }: { value: string; name: string; checked
 
 const PRICE = `The price is a whole number from 0 to ${MAX_PRICE}: credits per image.`
 const params = z.object({ id: z.coerce.number().int().min(1).catch(0) })
+const query = z.object({ imported: z.coerce.number().optional().catch(undefined) })
 const price = z
   .string(PRICE)
   .trim()
@@ -140,9 +154,10 @@ export function modelRoutes(app: App, { ports }: WebsiteOptions): void {
     return model
   }
 
-  app.get('/operator/models', async (request, reply) => {
+  app.get('/operator/models', { schema: { querystring: query } }, async (request, reply) => {
     const [models, { backends }] = await Promise.all([catalog.list(), oversight.overview()])
-    return sendPage(reply, <ModelsPage models={models} backends={backends} signedIn={sessionOf(request)} />)
+    const imported = models.find(({ id }) => id === request.query.imported)
+    return sendPage(reply, <ModelsPage {...{ models, backends, imported }} signedIn={sessionOf(request)} />)
   })
 
   app.get('/operator/models/:id', { schema: { params } }, async (request, reply) => {

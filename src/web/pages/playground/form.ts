@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import type { IgnorableParameter } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import type { GenerationParameters } from '../../../core/generations/generation.js'
-import { DEFAULTS } from '../../../http/personal-api/generations/submit-schemas.js'
+import { ownOf } from './model-facts.js'
 
 const text = z.string().catch('')
 
@@ -10,7 +11,7 @@ export const formBody = z.object({
   prompt: text,
   negative_prompt: text,
   model_version_id: text,
-  /** Such as 832x1216. */
+  /** Such as 832x1216; empty: the model's own. */
   shape: text,
   batch_size: text,
   steps: text,
@@ -37,13 +38,14 @@ const SHAPES: readonly Shape[] = [
   { name: 'Wide', width: 1344, height: 768 },
 ]
 
+/** As the form sends it. */
 export const shapeValue = ({ width, height }: Pick<Shape, 'width' | 'height'>) => `${width}x${height}`
 
 /** Those on offer, and that of the form where it is another one. */
 export function shapesFor({ shape }: Form): readonly Shape[] {
   const [width = 0, height = 0] = sidesOf(shape)
-  const isOwn = width > 0 && height > 0 && !SHAPES.some((offered) => shapeValue(offered) === shape)
-  return isOwn ? [...SHAPES, { name: 'As it was', width, height }] : SHAPES
+  const isOther = width > 0 && height > 0 && !SHAPES.some((offered) => shapeValue(offered) === shape)
+  return isOther ? [...SHAPES, { name: 'As it was', width, height }] : SHAPES
 }
 
 const sidesOf = (shape: string) => shape.split('x').map(Number)
@@ -51,33 +53,31 @@ const sidesOf = (shape: string) => shape.split('x').map(Number)
 /** What a blank form has. */
 export const blankForm = (model: ModelVersion | undefined): Form => ({
   prompt: '',
-  negative_prompt: DEFAULTS.negative_prompt,
+  negative_prompt: '',
   model_version_id: model ? `${model.id}` : '',
-  shape: shapeValue(DEFAULTS),
-  batch_size: `${DEFAULTS.batch_size}`,
+  batch_size: `${ownOf(model).batchSize}`,
   ...MODELS_OWN,
   seed: '',
 })
 
 /** Blank: whichever model is chosen has its own. */
-export const MODELS_OWN = { steps: '', cfg_scale: '', sampler: '' } as const
+export const MODELS_OWN = { shape: '', steps: '', cfg_scale: '', sampler: '' } as const
 
 /** A form that draws the same again, with a seed of its own. @param model of the drawing, if it is on offer */
 export function formOf(
   drawing: GenerationParameters & { readonly modelVersionId: number; readonly batchSize?: number },
   model: ModelVersion | undefined,
 ): Form {
-  const { defaults = {}, ignored = [] } = model?.parameters ?? {}
-  const { steps = DEFAULTS.steps, cfgScale = DEFAULTS.cfg_scale, sampler = DEFAULTS.sampler } = defaults
-  const usual = { steps, cfgScale, sampler }
-  const own = (name: keyof typeof usual) =>
+  const usual = ownOf(model)
+  const ignored = model?.parameters?.ignored ?? []
+  const own = (name: IgnorableParameter) =>
     drawing[name] === usual[name] || ignored.includes(name) ? '' : `${drawing[name]}`
   return {
     prompt: drawing.prompt,
-    negative_prompt: drawing.negativePrompt,
+    negative_prompt: own('negativePrompt'),
     model_version_id: `${drawing.modelVersionId}`,
-    shape: shapeValue(drawing),
-    batch_size: `${drawing.batchSize ?? DEFAULTS.batch_size}`,
+    shape: shapeValue(drawing) === shapeValue(usual) ? '' : shapeValue(drawing),
+    batch_size: `${drawing.batchSize ?? usual.batchSize}`,
     steps: own('steps'),
     cfg_scale: own('cfgScale'),
     sampler: own('sampler'),
@@ -92,10 +92,10 @@ const number = (value: string) => (value.trim() === '' ? undefined : Number(valu
 
 /** The body of POST /api/v1/generate that the form stands for; not checked yet. */
 export function bodyOf(form: Form) {
-  const [width, height] = sidesOf(form.shape)
+  const [width, height] = form.shape === '' ? [] : sidesOf(form.shape)
   return {
     prompt: unixLines(form.prompt),
-    negative_prompt: unixLines(form.negative_prompt),
+    negative_prompt: unixLines(form.negative_prompt) || undefined,
     model_version_id: number(form.model_version_id),
     width,
     height,

@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact'
+import { z } from 'zod'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { imagePrice, lowestPrice } from '../../../core/catalog/price.js'
 import { MAX_SEED, SAMPLERS } from '../../../core/generations/generation.js'
-import { DEFAULTS } from '../../../http/personal-api/generations/submit-schemas.js'
+import { filledFor } from '../../../core/generations/submit/requested.js'
+import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
 import { Field } from '../../parts/page-parts.js'
-import { bodyOf, type Form, MODELS_OWN, type Shape, shapesFor, shapeValue } from './form.js'
+import { bodyOf, type Form, type Shape, shapesFor, shapeValue } from './form.js'
+import { factsOf, sharedFacts } from './model-facts.js'
 import { creditsText, Generate } from './stage.js'
 
 export interface Problem {
@@ -29,24 +32,22 @@ export interface FormProps {
 
 const COUNTS = Array.from({ length: PERSONAL_LIMITS.batch_size.max }, (_, n) => n + PERSONAL_LIMITS.batch_size.min)
 
-/** Steps of a form that names none. */
-const stepsOf = ({ parameters }: ModelVersion) => parameters?.defaults?.steps ?? DEFAULTS.steps
-
+/** In credits; null while a field that it depends on is wrong. */
 function costOf(form: Form, model: ModelVersion): number | null {
-  const { width, height, batch_size, steps = stepsOf(model) } = bodyOf(form)
-  const isIgnored = model.parameters?.ignored?.includes('steps')
-  const size = { width: width ?? DEFAULTS.width, height: height ?? DEFAULTS.height }
-  const price = imagePrice(model, { ...size, steps: isIgnored ? stepsOf(model) : steps })
-  return COUNTS.includes(batch_size ?? 0) ? price * Number(batch_size) : null
+  const { width, height, batch_size, steps } = bodyOf(form)
+  const asked = z.object(requestFields).safeParse({ prompt: 'anything', width, height, batch_size, steps })
+  if (!asked.success) return null
+  const drawn = filledFor(model.parameters, askedOf(asked.data))
+  return imagePrice(model, drawn) * drawn.batchSize
 }
-
-const OWN = 'The model’s own'
 
 export function PlaygroundForm({ form, models, credits, running, problem, example }: FormProps) {
   const model = models.find(({ id }) => `${id}` === form.model_version_id)
   const cost = model ? costOf(form, model) : null
-  const isTuned =
-    form.seed !== '' || Object.keys(MODELS_OWN).some((name) => form[name as keyof typeof MODELS_OWN] !== '')
+  const isTuned = [form.steps, form.cfg_scale, form.sampler, form.seed].some((value) => value !== '')
+  const shapes = shapesFor(form)
+  const { usual, differing } = sharedFacts(shapes)
+  const { own, limits, hints, note } = model ? factsOf(model, shapes) : usual
   return (
     <form
       id="create"
@@ -57,6 +58,7 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
       hx-post="/playground"
       hx-target="#problem"
       hx-sync="drop"
+      data-facts={JSON.stringify(usual)}
     >
       <div class="field">
         <label for="prompt">Prompt</label>
@@ -96,7 +98,7 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
           <label class="hidden-visually" for="negative_prompt">
             Negative prompt
           </label>
-          <textarea id="negative_prompt" name="negative_prompt" rows={2} placeholder="What to avoid…">
+          <textarea id="negative_prompt" name="negative_prompt" rows={2} placeholder={hints.negative_prompt}>
             {form.negative_prompt}
           </textarea>
         </div>
@@ -111,11 +113,23 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
       </div>
       <Choices of="Model" class="models">
         {models.map((model) => (
-          <ModelChoice model={model} checked={`${model.id}` === form.model_version_id} />
+          <ModelChoice model={model} facts={differing(model)} checked={`${model.id}` === form.model_version_id} />
         ))}
       </Choices>
+      <p id="note" class="small quiet" hidden={note === ''}>
+        {note}
+      </p>
       <Choices of="Shape" class="shapes">
-        {shapesFor(form).map((shape) => (
+        <Choice name="shape" value="" checked={form.shape === ''}>
+          <span class="outline">
+            <span class="own" />
+          </span>
+          <b>Default</b>
+          <span class="small quiet" id="own-size">
+            {own.width}×{own.height}
+          </span>
+        </Choice>
+        {shapes.map((shape) => (
           <ShapeChoice shape={shape} checked={shapeValue(shape) === form.shape} />
         ))}
       </Choices>
@@ -129,19 +143,19 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
       <details id="tuning" open={isTuned}>
         <summary>Fine tuning</summary>
         <div class="tuning">
-          <NumberField name="steps" label="Steps" value={form.steps} {...PERSONAL_LIMITS.steps} placeholder={OWN} />
+          <NumberField name="steps" label="Steps" value={form.steps} {...limits.steps} placeholder={hints.steps} />
           <NumberField
             name="cfg_scale"
             label="Guidance (cfg_scale)"
             value={form.cfg_scale}
-            {...PERSONAL_LIMITS.cfg_scale}
+            {...limits.cfg_scale}
             step="0.5"
-            placeholder={OWN}
+            placeholder={hints.cfg_scale}
           />
           <div class="field">
             <label for="sampler">Sampler</label>
             <select id="sampler" name="sampler">
-              <option value="">{OWN}</option>
+              <option value="">{hints.sampler}</option>
               {SAMPLERS.map((sampler) => (
                 <option selected={sampler === form.sampler}>{sampler}</option>
               ))}
@@ -190,18 +204,19 @@ const Choice = ({ name, value, checked, data, children }: ChoiceProps) => (
   </label>
 )
 
-const ModelChoice = ({ model, checked }: { model: ModelVersion; checked: boolean }) => (
+interface ModelChoiceProps {
+  readonly model: ModelVersion
+  /** For the page's script. */
+  readonly facts: object
+  readonly checked: boolean
+}
+
+const ModelChoice = ({ model, facts, checked }: ModelChoiceProps) => (
   <Choice
     name="model_version_id"
     value={`${model.id}`}
     checked={checked}
-    data={{
-      'data-price': JSON.stringify({
-        ...{ image: model.creditsPerImage, minimum: model.pricing?.minimum ?? 0, steps: stepsOf(model) },
-        takesSteps: !model.parameters?.ignored?.includes('steps'),
-        ...{ megapixel: model.pricing?.creditsPerMegapixel ?? 0, step: model.pricing?.creditsPerStep ?? 0 },
-      }),
-    }}
+    data={{ 'data-facts': JSON.stringify(facts) }}
   >
     <b>
       <bdi>{model.modelName}</bdi>

@@ -1,6 +1,5 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
-import { DEFAULTS } from '../../../http/personal-api/generations/submit-schemas.js'
 import { Layout } from '../../parts/layout.js'
 import { LANGUAGES, wholePrograms } from '../../parts/samples.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
@@ -63,7 +62,6 @@ const Code = ({ baseUrl }: { baseUrl: string }) => (
     class="card code"
     aria-labelledby="code-title"
     data-samples={JSON.stringify(wholePrograms(baseUrl, '{request}'))}
-    data-defaults={JSON.stringify(DEFAULTS)}
     hidden
   >
     <div class="row apart">

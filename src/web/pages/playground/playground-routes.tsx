@@ -178,7 +178,7 @@ async function formFor(
   ])
   const isOffered = ({ model_version_id: id }: Form) => models.some((offered) => `${offered.id}` === id)
   const before = image
-    ? formOf(image, modelOf(models, image))
+    ? formOf({ ...image, width: image.askedWidth, height: image.askedHeight }, modelOf(models, image))
     : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
   const form = {
     ...before,

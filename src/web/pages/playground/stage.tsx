@@ -120,7 +120,7 @@ export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls:
       <div class="row apart">
         <span>
           <b>{generation.images.length > 0 ? `Done${tookText(generation)}` : 'Removed'}</b> ·{' '}
-          <bdi>{generation.modelName}</bdi> · {generation.width} × {generation.height}
+          <bdi>{generation.modelName}</bdi> · {sizeText(generation)}
         </span>
         <a href="/gallery">All your images</a>
       </div>
@@ -132,6 +132,12 @@ export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls:
       <p>{refundText(generation)}</p>
     </div>
   )
+
+/** Of its images; once they are removed, the one that was asked for. */
+const sizeText = ({ images: [image], ...generation }: PastGeneration) => {
+  const { width, height } = image ?? generation
+  return `${width} × ${height}`
+}
 
 const tookText = ({ startedAt, finishedAt }: PastGeneration) =>
   startedAt && finishedAt ? ` in ${Math.max(0.1, (+finishedAt - +startedAt) / 1000).toFixed(1)} s` : ''
@@ -147,7 +153,7 @@ interface PictureProps {
   readonly urls: ImageUrls
 }
 
-const Picture = ({ of: generation, image: { slug, seed, hasThumbnail }, urls }: PictureProps) => (
+const Picture = ({ of: generation, image: { slug, seed, width, height, hasThumbnail }, urls }: PictureProps) => (
   <figure style={ratioOf(generation).split(';')[0]}>
     <a href={`/image/${slug}`}>
       <img
@@ -159,8 +165,8 @@ const Picture = ({ of: generation, image: { slug, seed, hasThumbnail }, urls }: 
             : undefined
         }
         alt={generation.prompt}
-        width={generation.width}
-        height={generation.height}
+        width={width}
+        height={height}
       />
     </a>
     <figcaption>

@@ -1,0 +1,31 @@
+// The form of a workflow: a file that is chosen or dropped becomes the field's text.
+
+const field = document.querySelector('#workflow')
+const chooser = document.querySelector('#file')
+const line = chooser.closest('p')
+
+function say(text) {
+  field.setCustomValidity(text)
+  if (text) field.reportValidity()
+}
+
+async function read(file) {
+  if (!file) return
+  field.value = file.size > Number(field.dataset.max) ? '' : await file.text()
+  say(field.value ? '' : `${file.name} is empty or too large: choose a workflow of up to ${field.dataset.max} bytes.`)
+}
+
+chooser.addEventListener('change', () => read(chooser.files[0]))
+field.addEventListener('input', () => say(''))
+field.addEventListener('dragover', (event) => {
+  event.preventDefault()
+  field.classList.add('over')
+})
+for (const name of ['dragleave', 'drop']) field.addEventListener(name, () => field.classList.remove('over'))
+field.addEventListener('drop', (event) => {
+  const [file] = event.dataTransfer.files
+  if (!file) return
+  event.preventDefault()
+  void read(file)
+})
+line.hidden = false

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { operatorModelStore } from '../../../src/db/operator/catalog.js'
+import { node, sampler, textToImage } from '../../inference/comfyui/workflow/given-graphs.js'
+import { describeInBrowser, useBrowser } from '../../support/browser.js'
+import { givenOperator } from '../../support/given-sign-in.js'
+import { useService } from '../../support/service.js'
+
+const context = useService()
+const browser = useBrowser()
+const file = (graph: object, name = 'flux-dev.json') => ({
+  ...{ name, mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(graph, null, 2)) },
+})
+const LONG = `A title without a break: ${'x'.repeat(200)}`
+
+async function open() {
+  const { db, url } = context.service
+  const { cookie } = await givenOperator(db)
+  const tab = await browser.open(url, cookie)
+  await tab.page.goto('/operator/models')
+  await tab.page.getByRole('link', { name: 'Add a workflow' }).click()
+  return tab
+}
+
+describeInBrowser('the form of a workflow in a browser', () => {
+  it('takes a chosen file, shows how it is read, and imports it', async () => {
+    const { page, violations, scrollsSideways } = await open()
+    expect(await violations()).toEqual([])
+    await page.getByLabel('Or choose the file').setInputFiles(file(textToImage({ '3': sampler({ cfg: 1 }, LONG) })))
+    await page.getByRole('button', { name: 'Check' }).click()
+    await page.getByRole('heading', { name: 'How Easel reads the workflow' }).waitFor()
+    expect(await page.locator('#report').innerText()).toContain('cfg_scale has no effect')
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    await page.getByLabel('Model name').fill('FLUX.1')
+    await page.getByLabel('Version name').fill('dev')
+    await page.getByLabel('Base model').fill('Flux')
+    await page.getByLabel('Reason').fill('Asked for by many')
+    await page.getByRole('button', { name: 'Import' }).click()
+    await page.getByRole('status').waitFor()
+    expect(await page.getByRole('status').textContent()).toMatch(/draws with flux\.1-dev@1\./)
+    expect(await violations()).toEqual([])
+  })
+
+  it('takes a dropped file, says that one is too large, and gives a chosen version its next revision', async () => {
+    const { db } = context.service
+    const [first] = await operatorModelStore(db).list()
+    const { page, violations, scrollsSideways } = await open()
+    await page.getByLabel('For').selectOption(`${first?.id}`)
+    await page.getByRole('button', { name: 'Choose', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: `version ${first?.id}` }).waitFor()
+    const field = page.getByRole('textbox', { name: 'Workflow' })
+    await page
+      .getByLabel('Or choose the file')
+      .setInputFiles(file({ 1: node('Note', { text: 'x'.repeat(1_100_000) }) }, 'huge.json'))
+    const said = () => field.evaluate((it) => (it as unknown as { validationMessage: string }).validationMessage)
+    expect(await said()).toMatch(/^huge\.json is empty or too large/)
+    const dropped = await page.evaluateHandle(`(() => {
+      const data = new DataTransfer()
+      data.items.add(new File([${JSON.stringify(JSON.stringify(textToImage()))}], 'dropped.json'))
+      return data
+    })()`)
+    await field.dispatchEvent('drop', { dataTransfer: dropped })
+    await page.waitForFunction(`document.querySelector('#workflow').value.includes('KSampler')`)
+    expect(await said()).toBe('')
+    await page.getByLabel('Reason').fill('It draws better')
+    await page.setViewportSize({ width: 400, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    expect(await violations()).toEqual([])
+    await page.getByRole('button', { name: 'Import' }).click()
+    await page.getByRole('status').waitFor()
+    expect((await operatorModelStore(db).list()).find(({ id }) => id === first?.id)?.filename).toMatch(/@1$/)
+  })
+})
