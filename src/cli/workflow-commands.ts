@@ -6,7 +6,7 @@ import type { BoundWorkflow } from '../inference/comfyui/workflow/bind-workflow.
 import { classesOf, fitted } from '../inference/comfyui/workflow/server-lacks.js'
 import { workflowDocument } from '../inference/comfyui/workflow/workflow-definition.js'
 import { createServerHttp, parseServerUrl } from '../inference/server-http.js'
-import { boundWorkflow, WORKFLOW_PARAMETERS, workflowReport } from '../process/workflow-report.js'
+import { boundWorkflow, defaultsOf, WORKFLOW_PARAMETERS, workflowReport } from '../process/workflow-report.js'
 import { OperatorError } from './operator-error.js'
 import { type Answer, table } from './output.js'
 
@@ -59,7 +59,7 @@ async function readBound(file: string, allowNodes: readonly string[]): Promise<B
 
 /** @param lacks of a server; undefined where none was asked */
 function answerOf(bound: BoundWorkflow, lacks?: readonly string[]): Answer {
-  const { binding, defaults, fixed, needs, notes, sizeMultiple } = bound
+  const { binding, fixed, needs, notes, sizeMultiple } = bound
   const { places, sections } = workflowReport(bound)
   const parts = [
     table(places.map(({ parameter, place }) => ({ parameter, 'is written at': place }))),
@@ -74,7 +74,15 @@ function answerOf(bound: BoundWorkflow, lacks?: readonly string[]): Answer {
       WORKFLOW_PARAMETERS.map((name) => [name, binding[name].map(([node, input]) => ({ node, input }))]),
     ),
     output: { node: binding.output[0], output: binding.output[1] },
-    ...{ scale: binding.scale ?? null, size_multiple: sizeMultiple, defaults, fixed, needs, notes, lacks },
+    ...{
+      scale: binding.scale ?? null,
+      size_multiple: sizeMultiple,
+      defaults: defaultsOf(bound),
+      fixed,
+      needs,
+      notes,
+      lacks,
+    },
   }
   return { json, text: parts.filter(Boolean).join('\n\n'), failed: (lacks?.length ?? 0) > 0 }
 }

@@ -5,6 +5,7 @@ import type { WorkflowReport } from '../core/operator/catalog.js'
 import { type BoundWorkflow, bindWorkflow } from '../inference/comfyui/workflow/bind-workflow.js'
 import { readWorkflow } from '../inference/comfyui/workflow/read-workflow.js'
 import { named, type Slot, WorkflowProblem } from '../inference/comfyui/workflow/workflow-graph.js'
+import { renamed, snakeCase } from '../lib/names.js'
 
 /** @param source the text of a file @throws invalid_request with the sentence that says what to change in ComfyUI */
 export function boundWorkflow(source: string, allowNodes: readonly string[]): BoundWorkflow {
@@ -24,11 +25,19 @@ export const WORKFLOW_PARAMETERS = [
   ...(['prompt', 'negative', 'width', 'height', 'seed', 'steps', 'cfg', 'sampler', 'scheduler'] as const),
 ]
 
+/** What requests get that leave a parameter out, by the API's names. */
+export function defaultsOf({ defaults: { prompt: _, ...defaults } }: BoundWorkflow): Record<string, unknown> {
+  return renamed(defaults, snakeCase)
+}
+
 export function workflowReport(bound: BoundWorkflow): WorkflowReport {
-  const { graph, binding, defaults, fixed, needs, notes } = bound
+  const { graph, binding, fixed, needs, notes } = bound
   const placesOf = (slots: readonly Slot[]) => slots.map(([node, input]) => `${input} of ${named(graph, node)}`)
   const sections = [
-    { title: 'Defaults', lines: Object.entries(defaults).map(([name, value]) => `${name}: ${JSON.stringify(value)}`) },
+    {
+      title: 'Defaults',
+      lines: Object.entries(defaultsOf(bound)).map(([name, value]) => `${name}: ${JSON.stringify(value)}`),
+    },
     { title: 'Sizes', lines: sizesOf(bound) },
     { title: 'Without effect', lines: fixed.map(({ why }) => why) },
     { title: 'Node classes', lines: needs.classes.map(({ class: name }) => name) },
