@@ -70,7 +70,7 @@ export type ServerHttp = ReturnType<typeof createServerHttp>
  * A server's API over HTTP. Every call throws a BackendError when no complete answer came, or the signal's reason when
  * it aborted. There are no time-outs, because an inference sends its first byte when it is done. POSTs never reuse a
  * connection: some servers close idle ones after 5 s, and a POST on a closing one would be `lost`. With `keepAlive`
- * GETs do; one that is lost on a reused connection is repeated once. Redirects are not followed.
+ * GETs do, and `postRepeatable`; what is lost on a reused connection is repeated once. Redirects are not followed.
  */
 export function createServerHttp(
   address: ServerAddress,
@@ -102,19 +102,24 @@ export function createServerHttp(
   const get = <T>(path: string, signal: AbortSignal, accept: string, read: Read<T>) =>
     call(path, signal, { method: 'GET', headers: { ...json, accept } }, read, kept)
 
+  /** Sends JSON, or a form as it is. */
+  const post = (path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders, agent?: Dispatcher) => {
+    const sent =
+      body instanceof FormData
+        ? { headers: json, body }
+        : { headers: { ...json, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    return call(path, signal, { method: 'POST', ...sent }, textReader(onHeaders), agent)
+  }
+
   return {
     name,
     address,
     get: (path: string, signal: AbortSignal, onHeaders?: OnHeaders) =>
       get(path, signal, json.accept, textReader(onHeaders)),
-    /** Sends JSON, or a form as it is. */
-    post(path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders) {
-      const sent =
-        body instanceof FormData
-          ? { headers: json, body }
-          : { headers: { ...json, 'content-type': 'application/json' }, body: JSON.stringify(body) }
-      return call(path, signal, { method: 'POST', ...sent }, textReader(onHeaders))
-    },
+    post: (path: string, body: object, signal: AbortSignal, onHeaders?: OnHeaders) =>
+      post(path, body, signal, onHeaders),
+    /** A POST that does no harm when the server gets it twice. */
+    postRepeatable: (path: string, body: object, signal: AbortSignal) => post(path, body, signal, undefined, kept),
     download: (path: string, signal: AbortSignal) =>
       get(path, signal, '*/*', async ({ statusCode, body }) => ({
         status: statusCode,

@@ -34,6 +34,18 @@ describe('a connection that the server keeps', () => {
     expect(standIn.asked()).toHaveLength(1)
     expect(standIn.journal.at(-1)?.headers.connection).toBe('close')
   })
+
+  it('carries a POST that may arrive twice, which is sent again if the server has just closed it', async () => {
+    const { standIn, http } = await givenHttp({ keepAlive: true })
+    await http.get('/queue', signal)
+    standIn.set({ fault: 'drop', on: 'POST /history', times: 1 })
+    expect(await http.postRepeatable('/history', { delete: ['a'] }, signal)).toMatchObject({ status: 200 })
+    const asked = standIn.journal.filter(({ path }) => path === '/history')
+    expect(asked.map(({ body, headers }) => [body, headers.connection])).toEqual([
+      [{ delete: ['a'] }, 'keep-alive'],
+      [{ delete: ['a'] }, 'close'],
+    ])
+  })
 })
 
 it('downloads the bytes of a file as they are', async () => {
