@@ -115,7 +115,8 @@ type Checked = BackendCheck & {
 }
 
 function answerOf(checked: Checked, strict: boolean): Answer {
-  const { name, wanted, path, models, ambiguous, missingModels, missingSamplers, sizeMultiple, image, lacks } = checked
+  const { name, wanted, path, models, ambiguous, missingModels, missingSamplers } = checked
+  const { sizeMultiple, advice, image, lacks } = checked
   const remark = remarkOn(checked)
   const failed = !image || missingModels.length > 0 || (strict && missingSamplers.length > 0)
   const found = (all: readonly string[], missing: readonly string[]) =>
@@ -130,6 +131,7 @@ function answerOf(checked: Checked, strict: boolean): Answer {
       (file) => `${file} is the name of several checkpoints there, so none of them is used: rename all but one`,
     ),
     `samplers: ${found(SAMPLERS, missingSamplers)}`,
+    ...advice,
     sizeMultiple > 8 && `sizes: multiples of ${sizeMultiple} only`,
     image &&
       `image: ${image.width}×${image.height}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s${path === undefined ? '' : `: ${path}`}`,
@@ -137,7 +139,7 @@ function answerOf(checked: Checked, strict: boolean): Answer {
   return {
     json: {
       ...{ ok: !failed, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
-      ...jsonOf(checked, 'missingSamplers', 'maxSeed', 'sizeMultiple'),
+      ...jsonOf(checked, 'missingSamplers', 'maxSeed', 'sizeMultiple', 'advice'),
       lacks,
       image: image && { path: path ?? null, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
     },

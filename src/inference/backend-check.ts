@@ -36,6 +36,7 @@ export async function checkBackend(
   return {
     ...{ models, ambiguous, maxSeed, sizeMultiple },
     image: canDraw ? await draw(backend, model, sampler, finishImage, signal) : undefined,
+    advice: (await backend.advice?.(signal)) ?? [],
     missingModels: wanted.filter((filename) => !has(filename)),
     /** What it lacks for definitions, a sentence each. */
     lacks: wanted.flatMap((filename) => (lacks.get(filename) ?? []).map((said: string) => `${filename}: ${said}`)),

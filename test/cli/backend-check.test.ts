@@ -100,6 +100,20 @@ describe('backend check', () => {
     }
   })
 
+  it('says when a ComfyUI has too many temporary files, and nothing where it does not list them', async () => {
+    for (const version of ['new', 'old'] as const) {
+      const server = await startComfyuiStandIn({ version, models: ['mine.safetensors'] })
+      closers.push(() => server.close())
+      const told = async () => (await check(server.inferenceUrl, '--model', 'mine.safetensors')).stdout
+      server.files.set('output/mine.png', Buffer.alloc(0))
+      expect(await told()).not.toContain('temp/')
+      for (let n = 0; n < 5000; n++) server.files.set(`temp/ComfyUI_temp_${n}_.png`, Buffer.alloc(0))
+      const line = 'temp/ of ComfyUI holds 5002 files, which slow down each image: let a timer remove the empty ones'
+      if (version === 'new') expect(await told()).toContain(line)
+      else expect(await told()).not.toContain('temp/')
+    }
+  })
+
   it('exits 1 where a server has none of the models, and says which it has and which is nearest', async () => {
     const server = await givenServer({ models: ['mine.safetensors', 'more.ckpt'] })
     const { code, stdout, stderr } = await check(server.inferenceUrl, '--model', 'other.safetensors', 'mine')

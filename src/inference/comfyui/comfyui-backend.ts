@@ -12,6 +12,7 @@ import { askPatiently, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from '
 import { createDownloads, endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
 import { createProgress, createServerEvents, type ServerEvent } from './server-events.js'
+import { adviceOnFiles } from './temporary-files.js'
 
 const TIMES = {
   /** Between two polls of whether a prompt has ended. */
@@ -61,6 +62,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   })
   return {
     ...backend,
+    advice: (signal: AbortSignal) => adviceOnFiles(http, signal),
     async close() {
       await Promise.all(unfinished)
       events.close()

@@ -60,6 +60,8 @@ export function answer(
       const file = files.get([type, subfolder, filename].filter(Boolean).join('/'))
       return file ? ok(file) : { status: 404, body: '' }
     }
+    case 'GET /internal':
+      return version === 'old' || url.pathname !== '/internal/files/temp' ? NOT_FOUND : ok(namesIn(files, 'temp'))
     case 'POST /prompt':
       return takePrompt(body, server)
     case 'POST /queue':
@@ -81,6 +83,12 @@ export function answer(
       return NOT_FOUND
   }
 }
+
+const namesIn = (files: Map<string, Buffer>, directory: string) =>
+  [...files.keys()].flatMap((path) => {
+    const [first, name, ...deeper] = path.split('/')
+    return first === directory && deeper.length === 0 ? [`${name} [${directory}]`] : []
+  })
 
 /** Into whichever directory is named, in the place of a file that is there if one says so. */
 async function takeUpload(form: FormData, files: Map<string, Buffer>): Promise<Reply> {

@@ -75,6 +75,8 @@ export interface InferenceBackend {
   capabilities(signal: AbortSignal): Promise<Capabilities>
   /** Draws exactly `seeds.length` images of the asked size. @throws BackendError, always and only */
   generate(request: InferenceRequest, options: InferenceOptions): Promise<InferredImage[]>
+  /** What an operator should mend on the server, although it draws; a clause each. @throws BackendError */
+  readonly advice?: (signal: AbortSignal) => Promise<readonly string[]>
   close(): Promise<void>
 }
 
