@@ -1,6 +1,6 @@
 /** The checks of Postgres's rows. */
 import { CANCELED, IMAGE_REFUSED } from '../../core/generations/failure-reason.js'
-import { MAX_SEED } from '../../core/generations/generation.js'
+import { MAX_SEED, SIZE_STEP } from '../../core/generations/generation.js'
 import { MAX_DEATHS, MAX_TRIES } from '../../core/generations/run/times.js'
 import { FAILING } from '../../core/webhooks/webhook.js'
 import { NOT_ENDED, type Slice } from './audit-database.js'
@@ -20,6 +20,9 @@ const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
 const WAS_REFUSED = `g.error = '${IMAGE_REFUSED}'`
 
 const ACTIVE_SQL = `g.status IN ('queued', 'processing')`
+/** A definition may scale its images, and the server rounds each side by a step at most, scaled. */
+const OUT_OF_SHAPE = `abs(i.width::bigint * g.height - i.height::bigint * g.width)
+                      > ${SIZE_STEP} * greatest(g.width + g.height, i.width + i.height)`
 /** The reconciler passes every half second: what is this late was missed. */
 const LATE = `interval '30 seconds'`
 /** now() is a statement's start, which may be slightly before the start of the statement whose row it sees. */
@@ -119,7 +122,9 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
         OR EXISTS (SELECT FROM images i WHERE i.generation_id = g.id AND i.idx >= g.batch_size)`,
   'images-are-as-ordered': ({ generations }) => `
     SELECT i.slug FROM images i JOIN ${generations} g ON g.id = i.generation_id
-     WHERE i.seed <> (g.seed + i.idx) % ${MAX_SEED + 1} OR i.width <> g.width OR i.height <> g.height`,
+     WHERE i.seed <> (g.seed + i.idx) % ${MAX_SEED + 1}
+        OR CASE WHEN i.made_with -> 'definition' IS NULL THEN i.width <> g.width OR i.height <> g.height
+                ELSE i.made_with #>> '{definition,name}' <> g.filename OR ${OUT_OF_SHAPE} END`,
   // Includes failed jobs of the slice, whose files are removed.
   'slugs-are-used-once': ({ generations }) => `
     SELECT slug FROM ${generations} g, unnest(slugs) AS slug GROUP BY slug HAVING count(*) > 1

@@ -33,6 +33,24 @@ it('an audit finds an image of another seed or size than was asked for', async (
   await found(3)
 })
 
+it('an audit accepts the scaled images of a definition, and finds one of another revision and one that is out of shape', async () => {
+  const { succeeded, metered } = audited
+  const found = async (count: number) =>
+    expect((await violated())['images-are-as-ordered'] ?? 0, `${count} violations`).toBe(count)
+  const madeWith = (name: string) => JSON.stringify({ backend: 'comfyui', definition: { name, hash: '' } })
+  const all = 'WHERE generation_id = ANY ($1)'
+  const ids = [succeeded.id, metered.id]
+  for (const given of [succeeded, metered]) await set(given, `filename = 'upscaled@2', width = 512, height = 768`)
+  await breaking(`UPDATE images SET width = 1024, height = 1544 ${all}`, [ids])
+  await found(succeeded.slugs.length + metered.slugs.length)
+  await breaking(`UPDATE images SET made_with = $2 ${all}`, [ids, madeWith('upscaled@2')])
+  await found(0)
+  await breaking('UPDATE images SET made_with = $2 WHERE slug = $1', [metered.slugs[0], madeWith('upscaled@1')])
+  await found(1)
+  await breaking('UPDATE images SET height = 768 WHERE slug = $1', [succeeded.slugs[0]])
+  await found(2)
+})
+
 it('an audit accepts that seeds begin anew at 0 after the largest', async () => {
   await set(audited.metered, 'seed = 4294967295')
   await breaking('UPDATE images SET seed = CASE idx WHEN 0 THEN 4294967295 ELSE 0 END WHERE generation_id = $1', [
