@@ -12,20 +12,8 @@ import { givenUser } from '../../support/givens.js'
 import { startService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { QUICK } from '../../support/worker-times.js'
-import { type GivenGraph, node, sampler, textToImage } from './workflow/given-graphs.js'
+import { type GivenGraph, withLora } from './workflow/given-graphs.js'
 
-/** Draws with a LoRA, in few steps without guidance, and enlarges what it has drawn. */
-const workflow = (lora: string): GivenGraph =>
-  textToImage({
-    '3': sampler({ model: ['10', 0], cfg: 1, steps: 8, sampler_name: 'euler', scheduler: 'normal' }),
-    '4': node('CheckpointLoaderSimple', { ckpt_name: 'noise.safetensors' }),
-    '10': node('LoraLoader', {
-      ...{ model: ['4', 0], clip: ['4', 1], lora_name: lora },
-      ...{ strength_model: 1, strength_clip: 1 },
-    }),
-    '20': node('ImageScaleBy', { image: ['8', 0], upscale_method: 'lanczos', scale_by: 2 }),
-    '9': node('SaveImage', { filename_prefix: 'ComfyUI', images: ['20', 0] }),
-  })
 const FLUX = { id: 301, name: 'dev', model_name: 'FLUX.1', base_model: 'Flux', type: 'Workflow', credits_per_image: 2 }
 const BODY = { model_version_id: 301, prompt: 'a fox', width: 256, height: 264, seed: 5 }
 
@@ -39,7 +27,7 @@ async function given(loras: readonly string[][]) {
   onTestFinished(service.close)
   const importing = async (lora: string, more: object = {}) => {
     const path = join(await mkdtemp(join(tmpdir(), 'easel-')), 'models.json')
-    await writeFile(path, JSON.stringify([{ ...FLUX, ...more, workflow: workflow(lora) }]))
+    await writeFile(path, JSON.stringify([{ ...FLUX, ...more, workflow: withLora(lora, 'noise.safetensors') }]))
     return operatorModelStore(service.db).import(await readModelFile(path))
   }
   const served = async (filename: string) => {

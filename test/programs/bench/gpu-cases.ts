@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { within } from '../../support/until.js'
-import type { GpuReport } from '../chaos/gpu-process.js'
+import type { GpuReport, GpuSetup } from '../chaos/gpu-hosts.js'
 import { type Bench, rounds, SECONDS } from './bench.js'
 import { headersOf, now, submit } from './client.js'
 import { median, percentile } from './figures.js'
@@ -120,13 +120,14 @@ const creation = ({ nextUser }: Bench, { url }: Started, connections: number, si
 })
 
 async function startGpus() {
-  const child: ChildProcess = fork(GPU, ['2', '0', ...MODELS])
+  const setup: GpuSetup = { hosts: [{ kind: 'a1111' }, { kind: 'a1111' }], latencyMs: 0, models: MODELS }
+  const child: ChildProcess = fork(GPU, [JSON.stringify(setup)])
   const waiting = new Map<string, (at: number) => void>()
   const [first] = (await once(child, 'message')) as [GpuReport]
   if (!('urls' in first)) throw new Error('the GPU servers did not say where they are')
   child.on('message', (report: GpuReport) => {
     // Its clock counts whole milliseconds, which are half of one behind on average.
-    if ('run' in report) waiting.get(report.prompt)?.(report.at + 0.5)
+    if ('run' in report) waiting.get(report.drawing.prompt)?.(report.at + 0.5)
   })
   return {
     urls: first.urls,

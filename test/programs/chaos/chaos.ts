@@ -65,6 +65,8 @@ export interface ChaosReport {
   readonly heals: Readonly<Record<'worker' | 'redis' | 'postgres' | 'blocked' | 'end', Spread>>
   readonly runs: number
   readonly wasted: number
+  /** Generations that were drawn with a workflow, by its revision. */
+  readonly workflows: ReadonlyMap<string, number>
   readonly kills: number
   /** How processes ended that nobody had told to, by what they said last. */
   readonly unexpectedEnds: ReadonlyMap<string, number>
@@ -147,6 +149,7 @@ async function runOn(
     phase.faulty = false
     const healing = Date.now()
     await startAfresh(stage)
+    const calm = Date.now()
     await delay(2000)
     const stopped = Promise.all([load.stop(), endVisits()])
     const postgres = await stage.connect()
@@ -156,7 +159,8 @@ async function runOn(
     await stopped
 
     say('checking what is left')
-    const { violations, internals, generations } = await verdict(stage, client, seen, { healMs, mayExpire })
+    const judging = { healMs, mayExpire, calm }
+    const { violations, internals, generations, workflows } = await verdict(stage, client, seen, judging)
     const reader = await stage.connect()
     const blocked = await blockedTimes(reader, refusals.submits)
     await reader.end()
@@ -170,6 +174,7 @@ async function runOn(
         internalErrors: tally(internals),
       },
       ...{ availability: seen.availability, kills: seen.kills(), unexpectedEnds: seen.unexpectedEnds },
+      workflows: tally(workflows),
       ...{ runs: gpus.runs.length, wasted: wastedRuns(gpus.runs, succeeded) },
       failpoints: reached(stage.failpointsLog),
       generations: tally(generations.map(({ status, error }) => (error ? `${status}: ${error}` : status))),

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Fault as StandInFault } from '../../stand-ins/a1111/faults.js'
 import type { Seeded } from '../../support/seeded.js'
 import type { Gpus } from './gpus.js'
 import type { ImageDirectory } from './image-directory.js'
 import type { AttackedPostgres } from './postgres.js'
 import type { TcpProxy } from './proxy.js'
 import type { AttackedRedis } from './redis.js'
-import { type Fault, type GpuFault, type Scheduled, WORKERS } from './schedule.js'
+import { type ComfyuiFault, type Fault, type Scheduled, WORKERS } from './schedule.js'
 import type { Supervised } from './supervised.js'
 import type { Windows } from './windows.js'
 
@@ -18,6 +17,8 @@ export interface Victims {
   readonly proxies: { readonly postgres: TcpProxy; readonly redis: TcpProxy }
   readonly gpus: Gpus
   readonly images: ImageDirectory
+  /** The operator imports the workflow with a change. */
+  readonly changeWorkflow: () => Promise<void>
   readonly windows: Windows
 }
 
@@ -170,6 +171,9 @@ async function inject(fault: Fault, victims: Victims, options: FaultOptions, pau
       for (const gpu of all) gpus.listen(gpu, true)
       return
     }
+    case 'workflow.change':
+      // While Postgres is away nothing is imported; the next change is.
+      return victims.changeWorkflow().catch(() => undefined)
     case 'store.gone':
       return between('store', images.takeAway, fault.forMs, images.bringBack)
     case 'gpu.refuse':
@@ -177,18 +181,8 @@ async function inject(fault: Fault, victims: Victims, options: FaultOptions, pau
       await pause(fault.forMs)
       return gpus.listen(fault.target, true)
     default:
-      gpus.set(fault.target, STAND_IN[fault.kind.slice('gpu.'.length) as Exclude<GpuFault, 'refuse'>])
+      gpus.set(fault.target, fault.kind.slice('gpu.'.length) as Exclude<ComfyuiFault, 'refuse'>)
       await pause(fault.forMs)
       return gpus.set(fault.target, 'none')
   }
-}
-
-const STAND_IN: Readonly<Record<Exclude<GpuFault, 'refuse'>, StandInFault>> = {
-  hang: 'hang',
-  error: { status: 500 },
-  garbage: 'garbage',
-  drop: 'drop',
-  drop_mid_reply: 'drop_mid_reply',
-  wrong_size: 'wrong_size',
-  busy: { status: 503 },
 }

@@ -8,6 +8,8 @@ import { IMAGE_FILE } from '../../../src/core/images/ports.js'
 import type { Config } from '../../../src/process/config.js'
 import { auditService } from '../../../src/process/foundation.js'
 import { openGenerationQueue } from '../../../src/queue/queues.js'
+import type { Kept } from './gpu-hosts.js'
+import type { Gpus } from './gpus.js'
 import type { FinalGeneration, Violation } from './history.js'
 
 const INVARIANTS: Readonly<Record<string, string>> = {
@@ -67,6 +69,36 @@ export async function finalGenerations(
        FROM generations g JOIN users u ON u.id = g.user_id`,
   )
   return new Map(rows.map(({ id, ...row }) => [id, row]))
+}
+
+/** ComfyUI is told to erase a prompt when its image has been fetched. */
+const ERASED_WITHIN_MS = 5000
+
+/**
+ * What ComfyUI hosts still have of prompts. The last prompt of a worker that died is drawn to its end, unless another one
+ * wants to be and has it canceled first; its image and history stay until ComfyUI restarts, as do those that could not be
+ * erased. So only what the host began for the first time since `calm` must be gone.
+ */
+export async function keptPrompts(
+  gpus: Gpus,
+  canary: string,
+  read: (prompt: string) => { readonly tag: string },
+  calm: number,
+  withinMs = ERASED_WITHIN_MS,
+): Promise<Violation[]> {
+  const sinceCalm = ({ gpu, prompt }: Kept) => {
+    const first = gpus.runs.find((run) => run.gpu === gpu && run.tag === read(prompt).tag)
+    return first ? first.at - calm : Number.NEGATIVE_INFINITY
+  }
+  for (const until = Date.now() + withinMs; ; await delay(100)) {
+    const left = (await gpus.kept(canary)).filter((kept) => kept.where === 'queue' || sinceCalm(kept) >= 0)
+    if (left.length === 0 || Date.now() > until)
+      return left.map((kept) => {
+        const { tag } = read(kept.prompt)
+        const when = `begun ${sinceCalm(kept)} ms after the faults`
+        return { invariant: 'I16', what: `host ${kept.gpu} still has ${tag} in its ${kept.where}, ${when}` }
+      })
+  }
 }
 
 const SETTLE_MS = 40_000

@@ -7,14 +7,25 @@ import { type ChaosUser, SIZE } from './load.js'
 const LOCKED_OUT_MS = 16_000
 
 /** Each user with credits submits once more, and is told what is left. */
-export async function finalProbes(client: ChaosClient, users: readonly ChaosUser[], canary: string) {
+export async function finalProbes(
+  client: ChaosClient,
+  users: readonly ChaosUser[],
+  canary: string,
+  models: readonly number[],
+) {
   const personal = users.filter(({ developer }) => !developer)
   const nextSubmit = new Map<string, number>()
   const submit = async ({ name, key }: ChaosUser, i: number): Promise<number> => {
     const got = await client.send({
       ...{ user: name, asked: { what: 'submit', tag: `last${i}`, batch: 1 }, method: 'POST' as const },
       ...{ path: '/api/v1/generate', apiKey: key },
-      body: { prompt: `${canary} plain last${i}`, model_version_id: 10, width: SIZE, height: SIZE, steps: 4 },
+      body: {
+        prompt: `${canary} plain last${i}`,
+        model_version_id: models[i % models.length],
+        width: SIZE,
+        height: SIZE,
+        steps: 4,
+      },
     })
     return typeof got === 'string' ? 0 : got.status
   }

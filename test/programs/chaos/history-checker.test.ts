@@ -43,7 +43,7 @@ const polled = (n: number, status: string, more: PollMore = {}) => {
 
 const fetched = (more: Partial<Answered> = {}) =>
   exchange(
-    { what: 'image', url: 'http://easel/cdn/a.png', size: 256 },
+    { what: 'image', url: 'http://easel/cdn/a.png', sizes: [256] },
     answered(200, undefined, { image: { sha256: 'a', width: 256, height: 256 }, ...more }),
   )
 
@@ -167,10 +167,10 @@ describe('the checker reports, about promises,', () => {
 
   it('I10: an image that is not there, not whole, or another one later', () => {
     const missing = exchange(
-      { what: 'image', url: 'http://easel/cdn/b.png', size: 256 },
+      { what: 'image', url: 'http://easel/cdn/b.png', sizes: [256] },
       answered(404, { error: 'No.' }),
     )
-    const torn = exchange({ what: 'image', url: 'http://easel/cdn/c.png', size: 256 }, answered(200, undefined))
+    const torn = exchange({ what: 'image', url: 'http://easel/cdn/c.png', sizes: [256] }, answered(200, undefined))
     const other = fetched({ image: { sha256: 'b', width: 256, height: 256 } })
     expect(judged([missing, torn, fetched(), other])).toEqual(['I10', 'I10', 'I10'])
   })

@@ -165,13 +165,13 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
   }
 
   function fetched(exchange: Exchange, asked: Asked & { what: 'image' }, { status, image }: Answered): void {
-    const { url, size } = asked
+    const { url, sizes } = asked
     if (status !== 200) {
       if (!excused(exchange)) accuse('I10', `${url} got ${status} ${when(exchange)}`)
       return
     }
-    if (!image || image.width !== size || image.height !== size) {
-      accuse('I10', `${url} is not a whole PNG of ${size} × ${size} pixels`)
+    if (!image || image.width !== image.height || !sizes.includes(image.width)) {
+      accuse('I10', `${url} is not a whole square PNG of ${sizes.join(' or ')} pixels`)
       return
     }
     const before = images.get(url)

@@ -6,7 +6,7 @@ export type Asked =
   | { readonly what: 'create'; readonly tag: string; readonly metered: boolean; readonly key?: string }
   | { readonly what: 'poll' | 'cancel'; readonly id: string }
   | { readonly what: 'events'; readonly id: string }
-  | { readonly what: 'image'; readonly url: string; readonly size: number }
+  | { readonly what: 'image'; readonly url: string; readonly sizes: readonly number[] }
   | { readonly what: 'account' }
   /** A page of the website, or a form of one: how it may be answered, and the word that only this visitor's things hold. */
   | { readonly what: 'page'; readonly name: string; readonly statuses: readonly number[]; readonly mark: string }

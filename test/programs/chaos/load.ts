@@ -6,6 +6,7 @@ import { fieldsOf } from './answer-shapes.js'
 import type { Call, ChaosClient } from './client.js'
 import type { Answered, Lost } from './history.js'
 import { PROBES } from './probes.js'
+import { WORKFLOW_SCALE } from './workflow.js'
 
 export interface ChaosUser {
   readonly name: string
@@ -190,7 +191,7 @@ export function startLoad({
   async function fetchImage(user: ChaosUser, url: string): Promise<void> {
     const call: Call = {
       user: user.name,
-      asked: { what: 'image', url, size: SIZE },
+      asked: { what: 'image', url, sizes: [SIZE, SIZE * WORKFLOW_SCALE] },
       method: 'GET',
       path: new URL(url).pathname,
     }

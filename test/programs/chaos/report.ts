@@ -9,6 +9,7 @@ export function reportText(report: ChaosReport): string {
     ['Faults injected', sorted(report.faults)],
     ['Failpoints reached', report.failpoints],
     ['Generations by outcome', sorted(report.generations)],
+    ['Drawn with a workflow, by its revision', sorted(report.workflows)],
     ['Answers', sorted(report.answers)],
     [
       'Healing',

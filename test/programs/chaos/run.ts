@@ -53,6 +53,12 @@ function unreached({ failpoints }: ChaosReport) {
   )
 }
 
+/** A long run in which no workflow was changed and drawn has not shown what it claims either. */
+function undrawn({ workflows }: ChaosReport): Violation[] {
+  if (minutes < ALL_FAILPOINTS_FROM_MINUTES || values.lanes || workflows.size > 1) return []
+  return [{ invariant: 'workflow', what: `${workflows.size} revisions of the workflow were drawn` }]
+}
+
 /** Whether nothing was violated. */
 async function runOnce(): Promise<boolean> {
   console.log(`seed ${seed}, ${minutes} minutes of faults`)
@@ -66,7 +72,12 @@ async function runOnce(): Promise<boolean> {
     failpoints: !values['no-failpoints'],
   })
   console.log(reportText(report))
-  const found = [...report.violations, ...blockedBeyond(BLOCKED_MS, report.heals), ...unreached(report)]
+  const found = [
+    ...report.violations,
+    ...blockedBeyond(BLOCKED_MS, report.heals),
+    ...unreached(report),
+    ...undrawn(report),
+  ]
   console.log(`\n${found.length} violations with seed ${seed}`)
   for (const { invariant, what } of found) console.log(`${invariant}: ${what}`)
   return found.length === 0

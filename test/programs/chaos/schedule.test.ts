@@ -3,7 +3,7 @@ import { seeded } from '../../support/seeded.js'
 import { FAILPOINTS } from './failpoint.js'
 import { drawFailpoints } from './failpoint-draw.js'
 import { healTimes, spreadOf, wastedRuns } from './figures.js'
-import { scheduleOf } from './schedule.js'
+import { HOSTS, scheduleOf } from './schedule.js'
 import { windows } from './windows.js'
 
 it('the same seed gives the same schedule of faults, and another seed another one', () => {
@@ -14,6 +14,18 @@ it('the same seed gives the same schedule of faults, and another seed another on
 it('the schedule of a longer run begins like that of a shorter one', () => {
   const short = scheduleOf(7, 60_000)
   expect(scheduleOf(7, 600_000).filter(({ atMs }) => atMs < 60_000)).toEqual(short)
+})
+
+it('only ComfyUI hosts get faults that no other kind of host has', () => {
+  const faults = scheduleOf(3, 3_600_000, 2, ['gpu']).flatMap((fault) => ('target' in fault ? [fault] : []))
+  const of = (kind: string) =>
+    new Set(faults.flatMap((fault) => (HOSTS[fault.target]?.kind === kind ? fault.kind : [])))
+  const [comfyui, a1111] = [of('comfyui'), of('a1111')]
+  expect([...a1111].filter((kind) => !comfyui.has(kind))).toEqual([])
+  expect([...comfyui].filter((kind) => !a1111.has(kind)).sort()).toEqual([
+    ...['gpu.exception', 'gpu.late', 'gpu.late_answer', 'gpu.missing_file', 'gpu.no_events', 'gpu.out_of_memory'],
+    'gpu.restart',
+  ])
 })
 
 it('each lane of a schedule has one fault at a time', () => {

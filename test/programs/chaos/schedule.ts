@@ -2,7 +2,13 @@
 import { type Seeded, seeded } from '../../support/seeded.js'
 
 export const SERVERS = 2
-export const WORKERS = 3
+/** The GPU host of each worker. Some probes of guards leave only the first one. */
+export const HOSTS = [
+  { kind: 'a1111' },
+  { kind: 'comfyui', version: '0.3.64' },
+  { kind: 'comfyui', version: 'new' },
+] as const
+export const WORKERS = HOSTS.length
 
 type Service = 'postgres' | 'redis'
 
@@ -18,11 +24,17 @@ export type Fault =
   | { readonly kind: 'net.cut'; readonly service: Service }
   | { readonly kind: 'net.cut_reply'; readonly times: number }
   | { readonly kind: 'net.drop_replies' | 'net.stall'; readonly service: Service; readonly forMs: number }
-  | { readonly kind: `gpu.${GpuFault}`; readonly target: number; readonly forMs: number }
+  | { readonly kind: `gpu.${ComfyuiFault}`; readonly target: number; readonly forMs: number }
   | { readonly kind: 'gpus.refuse'; readonly forMs: number }
   | { readonly kind: 'store.gone'; readonly forMs: number }
+  /** The operator imports a changed workflow. */
+  | { readonly kind: 'workflow.change' }
 
-export type GpuFault = 'hang' | 'error' | 'garbage' | 'refuse' | 'drop' | 'drop_mid_reply' | 'wrong_size' | 'busy'
+const ANY_GPU = ['hang', 'error', 'garbage', 'refuse', 'drop', 'drop_mid_reply', 'wrong_size', 'busy'] as const
+const COMFYUI = ['late', 'late_answer', 'exception', 'out_of_memory', 'missing_file', 'restart', 'no_events'] as const
+export type AnyGpuFault = (typeof ANY_GPU)[number]
+export type ComfyuiFault = AnyGpuFault | (typeof COMFYUI)[number]
+const FAULTS = { a1111: ANY_GPU, comfyui: [...ANY_GPU, ...COMFYUI] }
 
 export type FaultKind = Fault['kind']
 export type Scheduled = Fault & { readonly atMs: number; readonly lane: string }
@@ -90,12 +102,12 @@ const LANES: Readonly<Record<string, Lane>> = {
     everyMs: 5000,
     draw: (chance) => {
       if (chance.chance(0.12)) return { kind: 'gpus.refuse', forMs: chance.between(500, 9000) }
-      const fault = chance.pick<GpuFault>([
-        ...(['hang', 'error', 'garbage', 'refuse', 'drop', 'drop_mid_reply', 'wrong_size', 'busy'] as const),
-      ])
-      return { kind: `gpu.${fault}`, target: chance.below(WORKERS), forMs: chance.between(200, 3000) }
+      const target = chance.below(WORKERS)
+      const fault = chance.pick<ComfyuiFault>(FAULTS[HOSTS[target]?.kind ?? 'a1111'])
+      return { kind: `gpu.${fault}`, target, forMs: chance.between(200, 3000) }
     },
   },
+  operator: { everyMs: 10_000, draw: () => ({ kind: 'workflow.change' }) },
   store: { everyMs: 25_000, draw: (chance) => ({ kind: 'store.gone', forMs: chance.between(200, 7000) }) },
 }
 

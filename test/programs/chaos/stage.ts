@@ -25,11 +25,12 @@ import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
 import { startProxy, type TcpProxy } from './proxy.js'
 import { startReceiver, type WebhookReceiver } from './receiver.js'
 import { type AttackedRedis, startAttackedRedis } from './redis.js'
-import { SERVERS, WORKERS } from './schedule.js'
+import { HOSTS, SERVERS } from './schedule.js'
 import { Supervised, type SupervisedOptions } from './supervised.js'
 import type { Visitor } from './visitors.js'
 import { startWatchdog } from './watchdog.js'
 import type { Windows } from './windows.js'
+import { importWorkflow, WORKFLOW } from './workflow.js'
 
 /** Long enough that no healthy generation meets it, short enough to wait for at the end. */
 export const DEADLINE_SECONDS = 60
@@ -49,8 +50,8 @@ export const readPrompt = (prompt: string) => {
   return { kind, tag }
 }
 
-/** On the GPUs; the last one of the catalog's is on none. */
-const MODELS = [1, 10, 11]
+/** Checkpoints on the GPUs; the last one of the catalog's is on none. */
+const CHECKPOINTS = [1, 10, 11]
 export const MISSING_MODEL = 13
 
 export interface StageOptions {
@@ -110,12 +111,10 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     proxies.postgres = await startProxy(postgres.port)
     proxies.redis = await startProxy(Number(new URL(redis.url()).port))
     closing.push(() => [proxies.postgres, proxies.redis].map((proxy) => proxy?.close()))
-    const files = SEED_MODELS.filter(({ id }) => MODELS.includes(id)).map(({ filename }) => filename)
+    const files = SEED_MODELS.filter(({ id }) => CHECKPOINTS.includes(id)).map(({ filename }) => filename)
     const gpus: Gpus = closedBy(
       await startGpus(join(compiled, 'test/programs/chaos/gpu-process.js'), {
-        count: WORKERS,
-        latencyMs: GPU_LATENCY_MS,
-        models: files,
+        setup: { hosts: HOSTS, latencyMs: GPU_LATENCY_MS, models: files },
         read: readPrompt,
       }),
     )
@@ -130,6 +129,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const client = await connect()
     await recordEvents(client)
     await client.end()
+    let changes = 0
+    const changeWorkflow = () => importWorkflow(postgres.url, files[0] as string, ++changes)
+    await changeWorkflow()
     const receiver = await startReceiver(options.chance.fork('receiver'), options.faulty)
     closing.push(() => receiver.close())
     const users = await givenUsers(postgres.url, options.users, receiver)
@@ -178,8 +180,18 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const workers = gpus.urls.map((url, i) => supervise('worker', i, { INFERENCE_URL: url }))
     await Promise.all([...servers, ...workers].map((each) => each.start()))
     return {
-      ...{ directory, users, visitors, models: MODELS, serverUrls, failpointsLog, receiver, connect, close },
-      ...{ servers, workers, redis, postgres, gpus, images, windows: options.windows },
+      ...{
+        directory,
+        users,
+        visitors,
+        models: [...CHECKPOINTS, WORKFLOW],
+        serverUrls,
+        failpointsLog,
+        receiver,
+        connect,
+        close,
+      },
+      ...{ servers, workers, redis, postgres, gpus, images, changeWorkflow, windows: options.windows },
       proxies: { postgres: proxies.postgres, redis: proxies.redis },
       config: parseConfig({ ...shared, DATABASE_URL: postgres.url, PORT: String(ports[0]) }),
     }

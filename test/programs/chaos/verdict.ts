@@ -3,24 +3,34 @@ import type pg from 'pg'
 import { DEADLINE_PASSED } from '../../../src/core/generations/failure-reason.js'
 import type { ChaosClient } from './client.js'
 import { eventViolations } from './event-checks.js'
-import { auditViolations, finalGenerations, queueLeftovers, strayFiles, untilQuiet } from './final-checks.js'
+import {
+  auditViolations,
+  finalGenerations,
+  keptPrompts,
+  queueLeftovers,
+  strayFiles,
+  untilQuiet,
+} from './final-checks.js'
 import { finalProbes } from './final-probes.js'
 import type { Violation } from './history.js'
 import type { Observer } from './observer.js'
 import { internalErrors, readLog, readRedis } from './secrets.js'
-import { CANARY, SECRET, type Stage } from './stage.js'
+import { CANARY, readPrompt, SECRET, type Stage } from './stage.js'
 import { webhookViolations } from './webhook-checks.js'
+import { drawnTwice, workflowViolations } from './workflow.js'
 
 export interface VerdictOptions {
   readonly healMs: number
   readonly mayExpire: boolean
+  /** Since when nothing breaks any more, as Date.now() gives it. */
+  readonly calm: number
 }
 
 /** Every check there is, once everything has had its time to heal. */
 export async function verdict(stage: Stage, client: ChaosClient, seen: Observer, options: VerdictOptions) {
   const { redis, servers, workers } = stage
   const postgres = await stage.connect()
-  const { credits, nextSubmit } = await finalProbes(client, stage.users, CANARY)
+  const { credits, nextSubmit } = await finalProbes(client, stage.users, CANARY, stage.models)
   await untilQuiet(postgres, options.healMs)
   const generations = await finalGenerations(postgres)
   const left = await credits()
@@ -28,6 +38,7 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
   seen.end()
   seen.checker.finish({ generations, credits: left, nextSubmit })
 
+  const workflows = await workflowViolations(postgres, stage.gpus.runs)
   const violations: Violation[] = [
     ...seen.violations,
     ...seen.checker.violations,
@@ -37,6 +48,9 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
     ...(await queueLeftovers(redis.url())),
     ...(await strayFiles(postgres, stage.images.path)),
     ...(await readRedis(redis.url(), SECRET)),
+    ...workflows.found,
+    ...drawnTwice(stage.gpus.runs),
+    ...(await keptPrompts(stage.gpus, CANARY, readPrompt, options.calm)),
     ...(options.mayExpire ? [] : await expired(postgres)),
   ]
   await postgres.end()
@@ -46,7 +60,7 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
     violations.push(...(await readLog(log, SECRET)))
     internals.push(...(await internalErrors(log)))
   }
-  return { violations, internals, generations: [...generations.values()] }
+  return { violations, internals, generations: [...generations.values()], workflows: workflows.drawn }
 }
 
 async function expired(postgres: pg.Client): Promise<Violation[]> {

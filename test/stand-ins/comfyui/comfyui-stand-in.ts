@@ -12,7 +12,7 @@ import { authorizationFor, cutOff, inferenceUrlOf, objectIn } from '../stand-in-
 import { answer, type Reply } from './endpoints.js'
 import type { Fault, StandInSettings } from './faults.js'
 import { type Files, type Nodes, nodesOf, type Version } from './nodes.js'
-import { createQueue } from './queue.js'
+import { createQueue, type QueueOptions } from './queue.js'
 
 export interface StandInOptions {
   readonly port?: number
@@ -30,7 +30,7 @@ export interface StandInOptions {
   readonly auth?: string
   readonly latencyMs?: number
   /** Told of each execution when it begins; `ended` resolves when it has ended, before anybody is told. */
-  readonly onExecution?: (ended: Promise<unknown>) => void
+  readonly onExecution?: QueueOptions['onExecution']
 }
 
 export interface JournalEntry {
@@ -55,6 +55,8 @@ export interface ComfyuiStandIn extends Omit<SwitchableServer, 'server'> {
   readonly files: Map<string, Buffer>
   /** The ids of the prompts that run and that wait. */
   readonly queue: () => string[]
+  /** As text, all that it knows of prompts. */
+  readonly kept: () => { readonly queue: string; readonly 'history or files': string }
   /** How many WebSockets are open. */
   readonly sockets: () => number
   readonly cutSockets: () => void
@@ -199,6 +201,13 @@ export async function startComfyuiStandIn(options: StandInOptions = {}): Promise
     nodes,
     files,
     queue: queue.ids,
+    kept: () => ({
+      queue: JSON.stringify(queue.view()),
+      'history or files': [
+        JSON.stringify(queue.ends()),
+        ...[...files.values()].map((it) => it.toString('latin1')),
+      ].join(),
+    }),
     sockets: () => webSockets.clients.size,
     hanging: () => hanging,
     cutSockets: () => {

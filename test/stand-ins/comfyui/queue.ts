@@ -1,13 +1,13 @@
 import type { StandInSettings } from './faults.js'
 import type { Prompt } from './nodes.js'
-import { createExecutor, type QueuedPrompt, type Send } from './runs.js'
+import { createExecutor, type QueuedPrompt, type RunResult, type Send } from './runs.js'
 
 export interface QueueOptions {
   readonly settings: StandInSettings
   readonly files: Map<string, Buffer>
   /** To one client's newest socket, or to all. */
   readonly send: (type: string, data: Record<string, unknown>, clientId: string | undefined | 'all') => void
-  readonly onExecution: ((ended: Promise<unknown>) => void) | undefined
+  readonly onExecution: ((ended: Promise<RunResult>, item: QueuedPrompt) => void) | undefined
 }
 
 /** The queue, the one prompt that runs, and the history: all that a restart forgets. */
@@ -36,7 +36,7 @@ export function createQueue({ settings, files, send, onExecution }: QueueOptions
       send(type, data, to === 'all' || (isProgress && item.clientId === undefined) ? 'all' : item.clientId)
     }
     const ended = run(item, tell, mine.stop.signal)
-    onExecution?.(ended)
+    onExecution?.(ended, item)
     const result = await ended
     if (born !== life) return
     running = undefined
@@ -71,6 +71,7 @@ export function createQueue({ settings, files, send, onExecution }: QueueOptions
     ids: () => [...(running ? [running.item] : []), ...pending].map(({ id }) => id),
     view: () => ({ queue_running: running ? [tuple(running.item)] : [], queue_pending: pending.map(tuple) }),
     history: (id: string) => (history[id] ? { [id]: history[id] } : {}),
+    ends: () => Object.values(history),
     forgetEnds(ids: readonly unknown[]): void {
       for (const id of ids) delete history[String(id)]
     },

@@ -166,7 +166,8 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
     const folders = String(filename_prefix).split('/')
     const [prefix, subfolder] = [folders.pop(), folders.join('/')]
     const [drawnWidth, height] = sizeOf(prompt, linked(prompt, prompt[id], 'images'))
-    const width = drawnWidth + (settings.run === 'wrong_size' ? 8 : 0)
+    // More than a scaled size may be rounded.
+    const width = drawnWidth * (settings.run === 'wrong_size' ? 1.125 : 1)
     const key = keyOf(prompt, idOf(images))
     const bytes =
       settings.run === 'broken_image' ? Buffer.from('not an image') : await drawImage(width, height, key, prompt)

@@ -43,6 +43,19 @@ export const sampler = (inputs: Record<string, unknown> = {}, title?: string): G
     title,
   )
 
+/** Draws with a LoRA, in few steps without guidance, and enlarges what it has drawn to twice its size. */
+export const withLora = (lora: string, checkpoint: string, strength = 1): GivenGraph =>
+  textToImage({
+    '3': sampler({ model: ['10', 0], cfg: 1, steps: 8, sampler_name: 'euler', scheduler: 'normal' }),
+    '4': node('CheckpointLoaderSimple', { ckpt_name: checkpoint }),
+    '10': node('LoraLoader', {
+      ...{ model: ['4', 0], clip: ['4', 1], lora_name: lora },
+      ...{ strength_model: strength, strength_clip: strength },
+    }),
+    '20': node('ImageScaleBy', { image: ['8', 0], upscale_method: 'lanczos', scale_by: 2 }),
+    '9': node('SaveImage', { filename_prefix: 'ComfyUI', images: ['20', 0] }),
+  })
+
 /** The same with SamplerCustomAdvanced, its noise, guider, sampler and sigmas. */
 export const customAdvanced = (changes: GivenGraph = {}): GivenGraph =>
   textToImage({
