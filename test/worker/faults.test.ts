@@ -91,7 +91,7 @@ describe('a generation whose drawing goes wrong', () => {
   it('is drawn again after the time limit of an inference that hangs, which costs a try', async () => {
     const hanging = await startA1111StandIn()
     hanging.set({ held: true })
-    const env = { INFERENCE_URL: hanging.inferenceUrl, INFERENCE_TIMEOUT_SECONDS: '1' }
+    const env = { INFERENCE_URL: hanging.inferenceUrl, INFERENCE_TIMEOUT_SECONDS: '4' }
     const other = await startService({ worker: { times: QUICK }, env })
     try {
       const { user, id } = await submit({}, other)

@@ -110,7 +110,7 @@ describe('the catalog’s revision', () => {
     for (let round = 0; round < 5; round++) {
       const prices = ids.toReversed().map((id) => catalog.setPrice(id, round, by))
       const [imported, ...set] = await Promise.all([catalog.import(versions), ...prices])
-      expect(imported).toEqual({ outcome: 'imported' })
+      expect(imported).toMatchObject({ outcome: 'imported' })
       expect(set).not.toContain(false)
     }
   })
