@@ -1,7 +1,7 @@
 import { access, constants, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { ModelDefinition } from '../core/catalog/model-definition.js'
+import { isDefinition, type ModelDefinition } from '../core/catalog/model-definition.js'
 import { type ModelVersion, SEED_MODELS } from '../core/catalog/model-version.js'
 import { SAMPLERS } from '../core/generations/generation.js'
 import { modelStore } from '../db/catalog/models.js'
@@ -53,14 +53,22 @@ async function checkBackendAt(find: FindConfig, url: string, { model, output, st
   const wanted = model?.map((it) => fileOf(it, catalog.models)) ?? catalog.models.map(({ filename }) => filename)
   const options = { wanted: async () => wanted, definitions: async () => catalog.definitions }
   const backend = createBackend(await entryOf(url), { timeoutMs: DRAW_MS, ...options })
+  const parametersOf = (file: string) => catalog.models.find(({ filename }) => filename === file)?.parameters ?? null
+  const ended = new AbortController()
+  // Otherwise the server would go on with an image that takes minutes.
+  const end = () => ended.abort()
+  for (const signal of ENDS) process.once(signal, end)
   try {
-    const check = await checkBackend(backend, wanted, finishImage, new AbortController().signal)
+    const check = await checkBackend(backend, wanted, parametersOf, finishImage, ended.signal)
     if (check.image && path !== undefined) await writing(path, writeFile(path, check.image.png))
     return answerOf({ name: backend.name, wanted, path, ...check }, strict)
   } finally {
+    for (const signal of ENDS) process.removeListener(signal, end)
     await backend.close()
   }
 }
+
+const ENDS = ['SIGINT', 'SIGTERM'] as const
 
 async function writing(path: string, work: Promise<void>): Promise<void> {
   try {
@@ -126,7 +134,9 @@ function answerOf(checked: Checked, strict: boolean): Answer {
     `${name} answers`,
     `models: ${found(wanted, nearest)}`,
     ...lacks,
-    missingModels.length > 0 && models && `it has: ${ownNames(models).join(', ') || 'no models'}`,
+    missingModels.some((file) => !isDefinition(file)) &&
+      models &&
+      `it has: ${ownNames(models).join(', ') || 'no models'}`,
     ...ambiguous.map(
       (file) => `${file} is the name of several checkpoints there, so none of them is used: rename all but one`,
     ),
@@ -162,15 +172,17 @@ const ownNames = (models: readonly string[]) =>
   )
 
 /** Why it could not draw, or what it lacks although it could. */
-function remarkOn({ name, wanted, missingModels, missingSamplers, image }: Checked): string | undefined {
+function remarkOn({ name, wanted, missingModels, missingSamplers, image, lacks }: Checked): string | undefined {
   if (wanted.length === 0)
     return `The catalog offers no model that ${name} could draw with: enable one with "easel models enable", or name the server's own with --model.`
+  if (missingModels.length === wanted.length && lacks.length > 0)
+    return `${name} can draw none of the models: the lines above say what it lacks.`
   if (missingModels.length === wanted.length)
     return `${name} has none of the models: put their files where it looks for checkpoints, or name its own with --model.`
   if (!image) return `${name} lists none of the samplers: update it.`
-  const lacks = Object.entries({ models: missingModels, samplers: missingSamplers })
-    .filter(([, missing]) => missing.length > 0)
-    .map(([what, missing]) => `the ${what} ${missing.join(', ')}`)
-  if (lacks.length === 0) return undefined
-  return `${name} works but lacks ${lacks.join(' and ')}: generations that need them wait for another backend, or fail with a refund.`
+  const missing = Object.entries({ models: missingModels, samplers: missingSamplers })
+    .filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `the ${what} ${names.join(', ')}`)
+  if (missing.length === 0) return undefined
+  return `${name} works but lacks ${missing.join(' and ')}: generations that need them wait for another backend, or fail with a refund.`
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import type { WorkflowReport } from '../core/operator/catalog.js'
+import type { WorkflowReport } from '../core/operator/workflow-models.js'
 import { nodeClasses } from '../inference/comfyui/node-classes.js'
 import type { BoundWorkflow } from '../inference/comfyui/workflow/bind-workflow.js'
 import { classesOf, fitted } from '../inference/comfyui/workflow/server-lacks.js'

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { SAMPLERS, type Sampler } from '../core/generations/generation.js'
+import type { ModelParameters } from '../core/catalog/model-parameters.js'
+import {
+  type GenerationParameters,
+  parametersOf as parametersOnly,
+  SAMPLERS,
+  type Sampler,
+} from '../core/generations/generation.js'
 import { CAPABILITIES_WITHIN_MS, type InferenceBackend } from '../core/generations/run/backend.js'
 import type { FinishImage } from '../core/generations/run/publish.js'
+import { filledFor } from '../core/generations/submit/requested.js'
 import { withTimeLimit } from '../lib/abort-signals.js'
 import { failure } from './backend-failure.js'
 
@@ -10,17 +17,21 @@ export type BackendCheck = Awaited<ReturnType<typeof checkBackend>>
 /** A multiple of every server's size step; small, because only whether it draws matters. */
 const SIDE = 512
 const DRAWING = { prompt: 'a lighthouse at dusk', negativePrompt: '', width: SIDE, height: SIDE, steps: 8, cfgScale: 7 }
+const OMITTED = ['negativePrompt', 'width', 'height', 'steps', 'cfgScale', 'sampler'] as const
 const SEED = 42
 
 /**
  * Checks a GPU server for an operator, before a worker uses it: reads what it has and draws one image. `models` is null
  * if it draws with any; `image` is undefined if it has none of the wanted models, or no sampler.
- * @param wanted file names of checkpoints it should have
+ * @param wanted file names of checkpoints, and definitions, that it should have
+ * @param parametersOf a model's own, with which it is drawn: what is sold
+ * @param signal aborts when nobody waits any more: the server then stops drawing
  * @throws BackendError when it can't be reached, or what it drew is not what was asked for
  */
 export async function checkBackend(
   backend: InferenceBackend,
   wanted: readonly string[],
+  parametersOf: (filename: string) => ModelParameters | null,
   finishImage: FinishImage,
   signal: AbortSignal,
 ) {
@@ -33,9 +44,18 @@ export async function checkBackend(
   const model = wanted.find(has)
   const sampler = SAMPLERS.find((name) => samplers.includes(name))
   const canDraw = model !== undefined && sampler !== undefined
+  const request = (it: Sampler) => ({ ...DRAWING, batchSize: 1, sampler: it, seed: SEED })
   return {
     ...{ models, ambiguous, maxSeed, sizeMultiple },
-    image: canDraw ? await draw(backend, model, sampler, finishImage, signal) : undefined,
+    image: canDraw
+      ? await draw(
+          backend,
+          model,
+          filledFor(parametersOf(model), { request: request(sampler), omitted: OMITTED }),
+          finishImage,
+          signal,
+        )
+      : undefined,
     advice: (await backend.advice?.(signal)) ?? [],
     missingModels: wanted.filter((filename) => !has(filename)),
     /** What it lacks for definitions, a sentence each. */
@@ -47,17 +67,18 @@ export async function checkBackend(
 async function draw(
   backend: InferenceBackend,
   model: string,
-  sampler: Sampler,
+  asked: GenerationParameters,
   finishImage: FinishImage,
   signal: AbortSignal,
 ) {
   const begun = performance.now()
-  const request = { ...DRAWING, attemptId: randomUUID(), attempt: 'check', model, sampler, seeds: [SEED] }
+  const { sampler, steps } = asked
+  const request = { ...parametersOnly(asked), attemptId: randomUUID(), attempt: 'check', model, seeds: [SEED] }
   const [image] = await backend.generate(request, { signal })
   /** Includes loading the model. */
   const tookMs = Math.round(performance.now() - begun)
   if (!image) throw failure('bad_output', `${backend.name} sent no image`)
-  const { width, height } = image.size ?? DRAWING
+  const { width, height } = image.size ?? asked
   const { png } = await finishImage(image.bytes, { width, height, seed: SEED, model })
-  return { png, model, sampler, width, height, steps: DRAWING.steps, tookMs }
+  return { png, model, sampler, width, height, steps, tookMs }
 }

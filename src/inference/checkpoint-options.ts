@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { ModelDefinition } from '../core/catalog/model-definition.js'
 import { isLine } from '../lib/text.js'
+import { documentOf } from './definition-document.js'
 
 const FILE = 'must be a file name without a folder, and without < > : = # { } | * /'
 const file = z.string(FILE).refine((name) => isLine(name, 255) && !/[<>:=#{}|*/\\]/.test(name), FILE)
@@ -66,23 +67,23 @@ export const checkpointOptions = z
 export type CheckpointOptions = z.output<typeof checkpointOptions>
 export type OptionName = keyof CheckpointOptions
 
-const checkpointDocument = z.object({
-  kind: z.literal('checkpoint'),
+/** A model's checkpoint and options, as they are stored. */
+export interface CheckpointDocument {
+  readonly kind: 'checkpoint'
   /** The checkpoint's file name. */
-  checkpoint: z.string(),
-  options: checkpointOptions,
-})
-export type CheckpointDocument = z.output<typeof checkpointDocument>
-
-const documents = new WeakMap<ModelDefinition, CheckpointDocument | undefined>()
+  readonly checkpoint: string
+  readonly options: CheckpointOptions
+}
 
 /** A definition that is a checkpoint with options; undefined where it is of another kind. */
 export function checkpointOf(definition: ModelDefinition): CheckpointDocument | undefined {
-  // Workflows are long, and definitions looked at every few seconds.
-  if (!documents.has(definition))
-    documents.set(definition, checkpointDocument.safeParse(JSON.parse(definition.document)).data)
-  return documents.get(definition)
+  const document = documentOf(definition)
+  return document.kind === 'checkpoint' ? (document as CheckpointDocument) : undefined
 }
+
+/** The options of all definitions that have some. */
+export const optionsIn = (definitions: readonly ModelDefinition[]): CheckpointOptions[] =>
+  definitions.flatMap((definition) => checkpointOf(definition)?.options ?? [])
 
 /** The checkpoints with which these model versions are drawn; of other definitions it is not known. */
 export function checkpointsOf(filenames: readonly string[], definitions: readonly ModelDefinition[]): string[] {

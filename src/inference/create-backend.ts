@@ -4,9 +4,10 @@ import { createComfyuiBackend } from './comfyui/comfyui-backend.js'
 import { createOpenAiBackend } from './openai/openai-backend.js'
 import { createPreviewBackend } from './preview/preview-backend.js'
 import { createSdCppBackend } from './sdcpp/sdcpp-backend.js'
+import type { NeededModels } from './server-backend.js'
 import { type ServerKind, serverEntries } from './server-kinds.js'
 
-type BackendOptions = Pick<A1111Options, 'timeoutMs' | 'logger' | 'wanted' | 'definitions'>
+type BackendOptions = NeededModels & Pick<A1111Options, 'timeoutMs' | 'logger' | 'wanted'>
 
 const CREATE: Record<ServerKind, (url: string, options: BackendOptions) => InferenceBackend> = {
   comfyui: createComfyuiBackend,

@@ -1,4 +1,5 @@
-import type { CheckpointOptions } from './checkpoint-options.js'
+import type { ModelDefinition } from '../core/catalog/model-definition.js'
+import { type CheckpointOptions, optionsIn } from './checkpoint-options.js'
 
 /** Listings change seldom, and may be long. */
 const EVERY_MS = 60_000
@@ -9,7 +10,8 @@ const EVERY_MS = 60_000
  */
 export function listedFor<T>(list: (wanted: readonly CheckpointOptions[], signal: AbortSignal) => Promise<T>) {
   let last: { readonly listed: T; readonly names: string; readonly until: number } | undefined
-  return async (wanted: readonly CheckpointOptions[], known: T | undefined, signal: AbortSignal) => {
+  return async (definitions: readonly ModelDefinition[], known: T | undefined, signal: AbortSignal) => {
+    const wanted = optionsIn(definitions)
     if (wanted.length === 0) return undefined
     const names = JSON.stringify(wanted)
     if (!last || last.listed !== known || last.names !== names || performance.now() >= last.until)

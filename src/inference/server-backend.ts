@@ -11,7 +11,7 @@ import type {
 import { linkedSignal } from '../lib/abort-signals.js'
 import { isStorable } from '../lib/text.js'
 import { callFailure, failure, samplerUnavailable, unsupported } from './backend-failure.js'
-import { type CheckpointOptions, checkpointOf } from './checkpoint-options.js'
+import { type CheckpointDocument, type CheckpointOptions, checkpointOf } from './checkpoint-options.js'
 import { probe } from './recognize.js'
 import type { ServerSampler } from './samplers.js'
 import type { ServerHttp } from './server-http.js'
@@ -52,6 +52,12 @@ export interface Limits {
   readonly queueMs?: number
 }
 
+/** What a worker tells each of its backends. */
+export interface NeededModels {
+  /** The definitions of models that are needed now. */
+  readonly definitions?: DefinitionStore['needed'] | undefined
+}
+
 type Offers = Omit<Capabilities, 'samplers'>
 
 interface Discovered {
@@ -60,34 +66,25 @@ interface Discovered {
 
 interface ServerKind<Server extends Discovered, Model> {
   readonly http: ServerHttp
-  readonly limits: Limits
-  /** The definitions of models that are needed now. Those that are checkpoints with options are offered if `lacking` allows. */
-  readonly definitions?: DefinitionStore['needed'] | undefined
+  readonly limits: Limits & NeededModels
   /** Use what was discovered until a generation fails, instead of asking before each. */
   readonly remembers?: boolean
-  /** `known`: the last result, unless a generation has failed since; `wanted`: all options that models are drawn with. */
-  discover(signal: AbortSignal, known: Server | undefined, wanted: readonly CheckpointOptions[]): Promise<Server>
+  /** `known`: the last result, unless a generation has failed since; `definitions`: those that are needed now. */
+  discover(signal: AbortSignal, known: Server | undefined, definitions: readonly ModelDefinition[]): Promise<Server>
   /** Unless it says otherwise, a server takes every seed and size of ours. */
   offers(server: Server): Pick<Offers, 'models'> & Partial<Offers>
   modelOf(server: Server, filename: string): Model | undefined
-  /** Why the server can't draw with these options, a sentence each; none if it can. */
-  lacking?(server: Server, options: CheckpointOptions): readonly string[]
+  /** Why the server can't draw a checkpoint with these options, a sentence each; none if it can. */
+  lacking(server: Server, options: CheckpointOptions): readonly string[]
   /** Splits the seeds into one list per inference. */
   runsOf(seeds: readonly number[]): readonly (readonly number[])[]
   infer(asked: Asked<Server, Model>, call: Call): Promise<InferredImage[]>
 }
 
-/** A definition that is a checkpoint with options. */
-interface Defined {
-  readonly definition: ModelDefinition
-  readonly checkpoint: string
-  readonly options: CheckpointOptions
-}
-
 /** A server as it was when it was asked, and the definitions that were needed then, by name. */
 interface Known<Server> {
   readonly server: Server
-  readonly defined: ReadonlyMap<string, Defined>
+  readonly definitions: ReadonlyMap<string, ModelDefinition>
 }
 
 /** A backend for one kind of server: everything but the protocol. */
@@ -97,21 +94,30 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
   let known: Known<Server> | undefined
 
   async function ask(signal: AbortSignal): Promise<Known<Server>> {
-    const defined = definedIn((await kind.definitions?.()) ?? [])
-    const wanted = [...defined.values()].map(({ options }) => options)
-    const look = (limited: AbortSignal) => kind.discover(limited, known?.server, wanted)
-    known = { server: await probe(http, limits.timeoutMs, signal, look), defined }
+    const needed = (await limits.definitions?.()) ?? []
+    const look = (limited: AbortSignal) => kind.discover(limited, known?.server, needed)
+    const server = await probe(http, limits.timeoutMs, signal, look)
+    known = { server, definitions: new Map(needed.map((definition) => [definition.filename, definition])) }
     return known
   }
 
-  const lacksOf = (server: Server, { checkpoint, options }: Defined): readonly string[] => [
+  const lacksOf = (server: Server, { checkpoint, options }: CheckpointDocument): readonly string[] => [
     ...(kind.modelOf(server, checkpoint) === undefined ? [`It does not have the checkpoint "${checkpoint}".`] : []),
-    ...(kind.lacking?.(server, options) ?? []),
+    ...kind.lacking(server, options),
   ]
 
-  const offersOf = ({ server, defined }: Known<Server>): Offers => {
-    const offers = kind.offers(server)
-    const lacks = [...defined].map(([filename, it]) => [filename, lacksOf(server, it)] as const)
+  /** How a definition says to draw with a checkpoint; undefined for a plain checkpoint and for a workflow. */
+  const checkpointIn = ({ definitions }: Known<Server>, filename: string): CheckpointDocument | undefined => {
+    const definition = definitions.get(filename)
+    return definition && checkpointOf(definition)
+  }
+
+  const offersOf = (now: Known<Server>): Offers => {
+    const offers = kind.offers(now.server)
+    const lacks = [...now.definitions.keys()].flatMap((filename) => {
+      const checkpoint = checkpointIn(now, filename)
+      return checkpoint ? [[filename, lacksOf(now.server, checkpoint)] as const] : []
+    })
     const able = lacks.filter(([, sentences]) => sentences.length === 0).map(([filename]) => filename)
     // The catalog has no other names, and Postgres would refuse the whole list.
     const models = offers.models ? [...offers.models.filter(isStorable), ...able] : null
@@ -121,15 +127,15 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
   }
 
   const isOffered = (now: Known<Server>, filename: string): boolean => {
-    const defined = now.defined.get(filename)
-    return defined ? lacksOf(now.server, defined).length === 0 : kind.modelOf(now.server, filename) !== undefined
+    const checkpoint = checkpointIn(now, filename)
+    return checkpoint ? lacksOf(now.server, checkpoint).length === 0 : kind.modelOf(now.server, filename) !== undefined
   }
 
   /** @throws BackendError `model_missing`, `unsupported`, or what asking the server failed with */
   async function prepare(request: InferenceRequest, stop: AbortSignal) {
     const now = remembers && known && isOffered(known, request.model) ? known : await ask(stop)
     const { server } = now
-    const defined = now.defined.get(request.model)
+    const defined = checkpointIn(now, request.model)
     const model = kind.modelOf(server, defined?.checkpoint ?? request.model)
     const offers = offersOf(now)
     if (model === undefined || !isOffered(now, request.model)) {
@@ -144,7 +150,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
       ...{ request, server, model, sampler },
       options: defined?.options ?? {},
     }
-    return { asked, definition: defined?.definition }
+    return { asked, definition: now.definitions.get(request.model) }
   }
 
   async function draw(request: InferenceRequest, call: Call): Promise<InferredImage[]> {
@@ -185,14 +191,6 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     close: () => http.close(),
   }
 }
-
-const definedIn = (definitions: readonly ModelDefinition[]): ReadonlyMap<string, Defined> =>
-  new Map(
-    definitions.flatMap((definition) => {
-      const document = checkpointOf(definition)
-      return document ? [[definition.filename, { definition, ...document }] as const] : []
-    }),
-  )
 
 /** Refuses what the server would silently change: a seed, size or cfg_scale that it does not support. */
 function requireKept(

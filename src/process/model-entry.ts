@@ -1,6 +1,6 @@
 /** An entry of an import of model versions: JSON's names on one side, the catalog's on the other. */
 import { z } from 'zod'
-import { isDefinition } from '../core/catalog/model-definition.js'
+import { isDefinition, withoutRevision } from '../core/catalog/model-definition.js'
 import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS, type ModelParameters } from '../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, hyphenated, type ModelVersion } from '../core/catalog/model-version.js'
 import { type Pricing, RATE_DECIMALS } from '../core/catalog/price.js'
@@ -142,7 +142,7 @@ async function modelOf(its: Entry, readWorkflow: (path: string) => Promise<strin
   try {
     const { document, parameters } = modelOfWorkflow(source, { allowNodes, scale: its.scale ?? undefined })
     const usual = hyphenated(`${its.model_name} ${its.name}`) || `workflow-${its.id}`
-    const name = (filename ?? usual).replace(/@\d+$/, '')
+    const name = withoutRevision(filename ?? usual)
     return { definition: { name, document }, parameters: merged(its, parameters) }
   } catch (error) {
     throw workflowProblem(error)

@@ -1,5 +1,5 @@
 import { isDefinition } from '../core/catalog/model-definition.js'
-import type { WorkflowModels } from '../core/operator/catalog.js'
+import type { WorkflowModels } from '../core/operator/workflow-models.js'
 import type { Database } from '../db/client.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
 import { recorded } from '../db/operator/operator-actions.js'

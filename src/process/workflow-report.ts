@@ -1,7 +1,7 @@
 /** How a workflow is read, for the command line and the console. */
 import { AppError } from '../core/errors.js'
 import { SIZE_STEP } from '../core/generations/generation.js'
-import type { WorkflowReport } from '../core/operator/catalog.js'
+import type { WorkflowReport } from '../core/operator/workflow-models.js'
 import { type BoundWorkflow, bindWorkflow } from '../inference/comfyui/workflow/bind-workflow.js'
 import { readWorkflow } from '../inference/comfyui/workflow/read-workflow.js'
 import { named, type Slot, WorkflowProblem } from '../inference/comfyui/workflow/workflow-graph.js'

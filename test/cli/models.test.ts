@@ -168,9 +168,12 @@ describe('models import', () => {
       onTestFinished(gpu.close)
       await importing([{ ...FLUX, workflow: graph() }])
       const check = ['backend', 'check', gpu.url, '--model', '301']
-      expect((await easel.run(check)).stdout).toMatch(/models: 1 of 1\n.*\nimage: 512×512, flux\.1-dev@1, /)
+      expect((await easel.run(check)).stdout).toMatch(
+        /models: 1 of 1\n.*\nimage: 512×768, flux\.1-dev@1, euler, 8 steps, /,
+      )
       Object.assign(gpu.nodes.CheckpointLoaderSimple ?? {}, { ckpt_name: [] })
       const { stdout, code } = await easel.run(check)
+      expect(stdout).not.toContain('it has: ')
       expect([code, stdout]).toEqual([
         1,
         expect.stringContaining('flux.1-dev@1: It has no "pony.safetensors" for ckpt_name of '),

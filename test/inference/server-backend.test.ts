@@ -15,6 +15,7 @@ function drawing(infer: (call: Call) => Promise<void>) {
     discover: async () => ({ samplers: new Map([['euler_a' as const, { name: 'euler_a', schedule: undefined }]]) }),
     offers: () => ({ models: [PONY] }),
     modelOf: (_, filename) => filename,
+    lacking: () => [],
     runsOf: (seeds) => [seeds],
     async infer(_, call): Promise<InferredImage[]> {
       await infer(call)

@@ -12,8 +12,13 @@ export interface ModelDefinition {
   readonly document: string
 }
 
+const REVISION = /@\d+$/
+
 /** Whether a file name is a definition's. */
-export const isDefinition = (filename: string): boolean => /@\d+$/.test(filename)
+export const isDefinition = (filename: string): boolean => REVISION.test(filename)
+
+/** `flux-dev` of `flux-dev@3`; another file name as it is. */
+export const withoutRevision = (filename: string): string => filename.replace(REVISION, '')
 
 export interface DefinitionStore {
   /**

@@ -23,10 +23,10 @@ const READ = statement<ModelDefinition>('read_definitions')`
 export function definitionStore({ pool }: Pick<Database, 'pool'>): DefinitionStore {
   let known = new Map<string, ModelDefinition>()
   const look = async () => {
-    const needed = (await NEEDED.rows(pool, {})).map(({ filename }) => filename)
-    const filenames = needed.filter((filename) => !known.has(filename))
+    const needed = new Set((await NEEDED.rows(pool, {})).map(({ filename }) => filename))
+    const filenames = [...needed].filter((filename) => !known.has(filename))
     const read = filenames.length > 0 ? await READ.rows(pool, { filenames }) : []
-    const all = [...known.values(), ...read].filter(({ filename }) => needed.includes(filename))
+    const all = [...known.values(), ...read].filter(({ filename }) => needed.has(filename))
     known = new Map(all.map((definition) => [definition.filename, definition]))
     return all
   }

@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { BackendError } from '../../core/generations/run/backend.js'
 import { whenAborted, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
 import { checkpointsOf } from '../checkpoint-options.js'
 import { cutOff, drawingCall } from '../drawing-call.js'
 import { listedFor } from '../listed-for.js'
-import { type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
+import { type Call, consecutiveRuns, type Limits, type NeededModels, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { parsedJson, replyFailure } from '../server-reply.js'
 import {
@@ -31,12 +30,11 @@ const TIMES = {
 }
 
 export type A1111Options = Limits &
+  NeededModels &
   Partial<typeof TIMES> & {
     readonly logger?: Pick<Logger, 'info'> | undefined
     /** The model files that a server should have: one that lacks some is told to look again at its files. */
     readonly wanted?: () => Promise<readonly string[]>
-    /** The definitions of models that are needed now. */
-    readonly definitions?: DefinitionStore['needed']
   }
 
 /**
@@ -54,14 +52,13 @@ export function createA1111Backend(url: string, options: A1111Options) {
   return serverBackend<A1111Server, ServerModel>({
     http,
     limits: options,
-    definitions: options.definitions,
     remembers: true,
     runsOf: consecutiveRuns,
-    async discover(signal, known, wanted) {
+    async discover(signal, known, definitions) {
       const server = await withRefresh(signal)
       if (server.dialect !== known?.dialect)
         options.logger?.info({ backend: http.name, dialect: server.dialect }, 'inference server recognised')
-      return { ...server, files: await filesFor(wanted, known?.files, signal) }
+      return { ...server, files: await filesFor(definitions, known?.files, signal) }
     },
     lacking: lackingOf,
     offers: ({ models, ambiguous }) => ({ models: [...new Set(models.map(({ filename }) => filename))], ambiguous }),

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
-import { type Call, type Limits, serverBackend } from '../server-backend.js'
+import { type Call, type Limits, type NeededModels, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
 import { cancelEnded, cancelPrompt } from './cancellation.js'
 import { type ComfyuiServer, discover } from './discovery.js'
@@ -22,11 +21,7 @@ const TIMES = {
   patience: PATIENCE,
 }
 
-export type ComfyuiOptions = Limits &
-  Partial<typeof TIMES> & {
-    /** The definitions of models that are needed now. */
-    readonly definitions?: DefinitionStore['needed']
-  }
+export type ComfyuiOptions = Limits & NeededModels & Partial<typeof TIMES>
 /** `finishLater`: of work that the images need not wait for; `close` does. */
 type Watch = Call &
   typeof TIMES & {
@@ -48,12 +43,13 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     http,
     limits: options,
     remembers: true,
-    async discover(signal, known?: ComfyuiServer) {
+    discover(signal, known: ComfyuiServer | undefined, definitions) {
       if (!known) classes.forget()
-      return discover(http, classes, (await options.definitions?.()) ?? [], signal)
+      return discover(http, classes, definitions, signal)
     },
     offers: ({ models, lacks }) => ({ models: [...models.keys()], lacks }),
     modelOf: ({ models }, filename) => models.get(filename),
+    lacking: () => ['ComfyUI draws checkpoints without options: import a workflow that has them.'],
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {
       const graph = graphOf(asked.request, asked.model, asked.sampler)

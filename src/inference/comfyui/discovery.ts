@@ -15,9 +15,7 @@ const kSampler = z.object({ KSampler: nodeWith({ sampler_name: choices, schedule
 const checkpointLoader = z.object({ CheckpointLoaderSimple: nodeWith({ ckpt_name: choices }) })
 
 /** What a server draws a model with: a checkpoint by its own name for it, or a workflow with its own names of files. */
-export type ServerModel =
-  | { readonly checkpoint: string }
-  | { readonly definition: ModelDefinition; readonly workflow: WorkflowDocument }
+export type ServerModel = { readonly checkpoint: string } | { readonly workflow: WorkflowDocument }
 
 export type ComfyuiServer = Awaited<ReturnType<typeof discover>>
 
@@ -53,7 +51,7 @@ async function fittingWorkflows(
 ) {
   const workflows = definitions.flatMap((definition) => {
     const workflow = workflowOf(definition)
-    return workflow ? [{ definition, workflow }] : []
+    return workflow ? [{ filename: definition.filename, workflow }] : []
   })
   const classOf = await classes.look(
     workflows.flatMap(({ workflow }) => classesOf(workflow)),
@@ -61,12 +59,12 @@ async function fittingWorkflows(
   )
   const models = new Map<string, ServerModel>()
   const lacks = new Map<string, readonly string[]>()
-  for (const { definition, workflow } of workflows) {
+  for (const { filename, workflow } of workflows) {
     const fit = fitted(workflow, classOf)
     if (fit && fit.lacks.length > 0) {
-      lacks.set(definition.filename, fit.lacks)
+      lacks.set(filename, fit.lacks)
       classes.askAgain(classesOf(workflow))
-    } else if (fit) models.set(definition.filename, { definition, workflow: fit.workflow })
+    } else if (fit) models.set(filename, { workflow: fit.workflow })
   }
   return { models, lacks }
 }

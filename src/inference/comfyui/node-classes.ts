@@ -18,23 +18,30 @@ const inputs = z
 const nodeClass = z.object({ input: z.object({ required: inputs, optional: inputs }) })
 
 /** What a server says of a class of nodes. */
-export type NodeClass = z.output<typeof nodeClass>['input']
-
-/** The choices of an input that has some; undefined for others. */
-export const choicesOf = ({ required, optional }: NodeClass, input: string): readonly string[] | undefined => {
-  const spec = Object.hasOwn(required, input)
-    ? required[input]
-    : Object.hasOwn(optional, input)
-      ? optional[input]
-      : undefined
-  return choices.safeParse(spec).data
+export interface NodeClass {
+  /** The names of the inputs that a node must have. */
+  readonly required: readonly string[]
+  /** By the name of an input that has a list to choose from: the server's own spellings, by those with slashes. */
+  readonly choices: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
+
+/** A path with slashes: Windows has others. */
+export const slashed = (path: string): string => path.replaceAll('\\', '/')
+
+// Read once, when the server has answered: lists have thousands of files, and workflows are compared every few seconds.
+export const describedClass = nodeClass.transform(({ input: { required, optional } }): NodeClass => {
+  const lists = Object.entries({ ...optional, ...required }).flatMap(([input, spec]) => {
+    const listed = choices.safeParse(spec).data
+    return listed ? [[input, new Map(listed.map((choice) => [slashed(choice), choice]))] as const] : []
+  })
+  return { required: Object.keys(required), choices: new Map(lists) }
+})
 
 /** A class is asked for anew after this time: files may have come, and a restart may have brought other nodes. */
 const FRESH_MS = 30_000
 /** All of one look: a server that draws answers late, and the rest is asked for by the next look. */
 const WITHIN_MS = 1_500
-const AT_ONCE = 8
+const AT_ONCE = 4
 
 /**
  * The classes of nodes that a server has. The list of all is megabytes, so each is asked for by its name, and
@@ -46,7 +53,7 @@ export function nodeClasses(http: ServerHttp) {
   const ask = async (name: string, signal: AbortSignal) => {
     const reply = await http.get(`/object_info/${encodeURIComponent(name)}`, signal)
     const found = readJson(http.name, reply, z.record(z.string(), z.unknown()))
-    const is = Object.hasOwn(found, name) ? nodeClass.parse(found[name]).input : undefined
+    const is = Object.hasOwn(found, name) ? describedClass.parse(found[name]) : undefined
     known.set(name, { is, askedAt: performance.now() })
   }
 

@@ -45,9 +45,7 @@ export async function fetchImages(
 function drawnWith({ model, sampler }: ComfyuiAsked) {
   const chosen = { sampler: sampler.name, scheduler: sampler.schedule ?? null }
   if (!('workflow' in model)) return chosen
-  const { definition, workflow } = model
-  const own = workflow.binding.sampler.length > 0 ? chosen : workflow.drawnWith
-  return { ...own, definition: { name: definition.filename, hash: definition.hash } }
+  return model.workflow.binding.sampler.length > 0 ? chosen : model.workflow.drawnWith
 }
 
 /**

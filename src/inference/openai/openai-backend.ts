@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import type { Sampler } from '../../core/generations/generation.js'
 import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { badOutput, failure } from '../backend-failure.js'
@@ -9,16 +8,11 @@ import { drawnImage, fieldsOf } from '../drawn-image.js'
 import { inertText } from '../inert-text.js'
 import { listedFor } from '../listed-for.js'
 import type { ServerSampler } from '../samplers.js'
-import { type Asked, type Call, type Limits, serverBackend } from '../server-backend.js'
+import { type Asked, type Call, type Limits, type NeededModels, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply } from '../server-reply.js'
 import { DEFAULT_PATH, readDeclaration } from './declaration.js'
 import { describedFields } from './described-fields.js'
-
-export type OpenAiOptions = Limits & {
-  /** The definitions of models that are needed now. */
-  readonly definitions?: DefinitionStore['needed'] | undefined
-}
 
 /**
  * A server with OpenAI's image API: LocalAI, vLLM-Omni, SGLang and others. The API has no field for a sampler and
@@ -26,7 +20,7 @@ export type OpenAiOptions = Limits & {
  * `seed`. A server ignores the fields that it does not know: LocalAI takes the guidance from its own configuration.
  * Each image is a call of its own. A call reports no progress, and can only be stopped by closing its connection.
  */
-export function createOpenAiBackend(url: string, options: OpenAiOptions) {
+export function createOpenAiBackend(url: string, options: Limits & NeededModels) {
   const address = parseServerUrl(url)
   const { samplers, models: declared, isPiped, ...bounds } = readDeclaration(address.query)
   const { base } = address
@@ -36,11 +30,10 @@ export function createOpenAiBackend(url: string, options: OpenAiOptions) {
   const backend = serverBackend({
     http,
     limits: options,
-    definitions: options.definitions,
-    async discover(signal, known: OpenAiServer | undefined, wanted): Promise<OpenAiServer> {
+    async discover(signal, known: OpenAiServer | undefined, definitions): Promise<OpenAiServer> {
       const [models, fields] = await Promise.all([
         listModels(http, declared, signal),
-        fieldsFor(wanted, known?.fields, signal),
+        fieldsFor(definitions, known?.fields, signal),
       ])
       return { samplers, models, fields }
     },

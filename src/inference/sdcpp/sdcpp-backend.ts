@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import type { DefinitionStore } from '../../core/catalog/model-definition.js'
 import { BackendError } from '../../core/generations/run/backend.js'
 import { linkedSignal, windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { badOutput, failure } from '../backend-failure.js'
@@ -8,7 +7,14 @@ import { type CheckpointOptions, listedFile, notTaken } from '../checkpoint-opti
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
 import { saysOutOfMemory } from '../out-of-memory.js'
 import { samplersOf } from '../samplers.js'
-import { type Asked, type Call, consecutiveRuns, type Limits, serverBackend } from '../server-backend.js'
+import {
+  type Asked,
+  type Call,
+  consecutiveRuns,
+  type Limits,
+  type NeededModels,
+  serverBackend,
+} from '../server-backend.js'
 import { createServerHttp, parseServerUrl, type ServerHttp } from '../server-http.js'
 import { jsonReply, publicWords } from '../server-reply.js'
 
@@ -22,11 +28,7 @@ const TIMES = {
 }
 type Times = typeof TIMES
 
-export type SdCppOptions = Limits &
-  Partial<Times> & {
-    /** The definitions of models that are needed now. */
-    readonly definitions?: DefinitionStore['needed']
-  }
+export type SdCppOptions = Limits & NeededModels & Partial<Times>
 
 /**
  * stable-diffusion.cpp's sd-server through its own API of jobs. It keeps every seed, and no prompt can reach its
@@ -39,7 +41,6 @@ export function createSdCppBackend(url: string, options: SdCppOptions) {
   return serverBackend({
     http,
     limits: options,
-    definitions: options.definitions,
     runsOf: consecutiveRuns,
     // Before each generation: another process with another checkpoint may have taken the port.
     discover: async (signal) => ({ ...(await discover(http, signal)), sizeMultiple }),

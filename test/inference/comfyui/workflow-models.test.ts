@@ -6,6 +6,7 @@ import type { ComfyuiOptions } from '../../../src/inference/comfyui/comfyui-back
 import { workflowDocument } from '../../../src/inference/comfyui/workflow/workflow-definition.js'
 import type { StandInOptions } from '../../stand-ins/comfyui/comfyui-stand-in.js'
 import { failureOf, PONY } from '../given.js'
+import { definitionOf as optionsOf } from '../given-definition.js'
 import { givenBackend, VERSIONS } from './given.js'
 import { bound, type GivenGraph, node, sampler, textToImage } from './workflow/given-graphs.js'
 
@@ -175,6 +176,13 @@ describe('what a server lacks for a workflow', () => {
     standIn.set({ fault: 'none' })
     expect((await capabilities()).models).toContain(FLUX)
   })
+})
+
+it('a checkpoint with options is not for ComfyUI, which is said', async () => {
+  const { capabilities } = await givenBackend({}, { definitions: async () => [optionsOf('pony@1', { clip_skip: 2 })] })
+  const { models, lacks } = await capabilities()
+  expect(models).not.toContain('pony@1')
+  expect(lacks?.get('pony@1')).toEqual(['ComfyUI draws checkpoints without options: import a workflow that has them.'])
 })
 
 describe('a workflow that scales the image', () => {

@@ -1,5 +1,5 @@
 /** Whether a server can draw with a workflow. */
-import { choicesOf, type NodeClass } from '../node-classes.js'
+import { type NodeClass, slashed } from '../node-classes.js'
 import { numberOf } from './node-values.js'
 import type { WorkflowDocument } from './workflow-definition.js'
 import { named, type Slot, shown, type WorkflowGraph } from './workflow-graph.js'
@@ -30,16 +30,17 @@ export function fitted(document: WorkflowDocument, classOf: ClassOf) {
       )
       continue
     }
-    for (const input of Object.keys(its.required))
+    for (const input of its.required)
       if (!isGiven(node.inputs, input))
         lacks.push(
           `Its ${named(document.graph, id)} needs ${shown(input)}, which the workflow does not have: export the workflow from this server's ComfyUI, and import it again.`,
         )
     const inputs = Object.entries(node.inputs).map(([input, value]) => {
-      const choices = written.has(keyOf([id, input])) ? undefined : choicesOf(its, input)
-      if (!choices || Array.isArray(value) || isOwnChoice(node.inputs, input, choices)) return [input, value]
-      const choice = choices.find((it) => isSame(it, value))
-      if (choice === undefined) lacks.push(lackOf(document.graph, id, input, value, choices))
+      const choices = its.choices.get(input)
+      if (!choices || Array.isArray(value) || written.has(keyOf([id, input]))) return [input, value]
+      if (choices.size === 0 && isOwnChoice(node.inputs, input)) return [input, value]
+      const choice = choices.get(slashed(String(value))) ?? sameNumber(choices, value)
+      if (choice === undefined) lacks.push(lackOf(document.graph, id, input, value, [...choices.values()]))
       return [input, choice ?? value]
     })
     graph[id] = { ...node, inputs: Object.fromEntries(inputs) }
@@ -54,13 +55,11 @@ const isGiven = (inputs: object, input: string) =>
   Object.hasOwn(inputs, input) || Object.keys(inputs).some((name) => name.startsWith(`${input}.`))
 
 /** Some nodes hold the choices of their list themselves, one at each of their other inputs. */
-const isOwnChoice = (inputs: Readonly<Record<string, unknown>>, input: string, choices: readonly string[]) =>
-  choices.length === 0 && Object.entries(inputs).some(([name, it]) => name !== input && it === inputs[input])
+const isOwnChoice = (inputs: Readonly<Record<string, unknown>>, input: string) =>
+  Object.entries(inputs).some(([name, it]) => name !== input && it === inputs[input])
 
-/** Windows has other slashes. */
-const isSame = (choice: string, value: unknown) =>
-  choice.replaceAll('\\', '/') === String(value).replaceAll('\\', '/') ||
-  (typeof value === 'number' && numberOf(choice) === value)
+const sameNumber = (choices: ReadonlyMap<string, string>, value: unknown) =>
+  typeof value === 'number' ? [...choices.values()].find((choice) => numberOf(choice) === value) : undefined
 
 const SHOWN_CHOICES = 5
 

@@ -4,6 +4,7 @@ import type { IgnorableParameter, ModelParameters } from '../../../core/catalog/
 import { SIZE_STEP } from '../../../core/generations/generation.js'
 import type { MadeWith } from '../../../core/generations/run/backend.js'
 import { camelCase } from '../../../lib/names.js'
+import { documentOf } from '../../definition-document.js'
 import { type BindOptions, type BoundWorkflow, bindWorkflow } from './bind-workflow.js'
 import type { Workflow } from './fill-workflow.js'
 import { readWorkflow } from './read-workflow.js'
@@ -80,13 +81,8 @@ export function workflowDocument({ graph, binding, defaults }: BoundWorkflow, sc
   }
 }
 
-const documents = new WeakMap<ModelDefinition, WorkflowDocument | undefined>()
-
 /** The workflow of a definition; undefined where it is of another kind. */
 export function workflowOf(definition: ModelDefinition): WorkflowDocument | undefined {
-  if (!documents.has(definition)) {
-    const document = JSON.parse(definition.document) as { kind: string }
-    documents.set(definition, document.kind === 'workflow' ? (document as WorkflowDocument) : undefined)
-  }
-  return documents.get(definition)
+  const document = documentOf(definition)
+  return document.kind === 'workflow' ? (document as WorkflowDocument) : undefined
 }

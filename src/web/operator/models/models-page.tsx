@@ -7,13 +7,14 @@ import { MAX_PRICE } from '../../../core/operator/catalog.js'
 import type { BackendState } from '../../../core/operator/overview.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
-import { Field, Notices } from '../../parts/page-parts.js'
+import { Notices } from '../../parts/page-parts.js'
 import { number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { byOf, reason } from '../parts/operator-forms.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
+import { PriceField } from './price-field.js'
 
 interface ModelsPageProps {
   readonly models: readonly ModelVersion[]
@@ -104,15 +105,10 @@ const ModelPage = ({ model, signedIn }: { model: ModelVersion; signedIn: SignedI
           <Choice value="no" name="Off: what is queued still runs" checked={!model.enabled} />
         </div>
       </fieldset>
-      <Field
+      <PriceField
         id="price"
-        label={`Credits per image${model.pricing ? ', besides those for its size and steps' : ''}`}
-        type="number"
-        min={0}
-        max={MAX_PRICE}
-        step={1}
         value={model.creditsPerImage}
-        required
+        besides={model.pricing ? ', besides those for its size and steps' : ''}
       />
       <ReasonField id="reason" />
       <div class="row">

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { invalidParameter } from '../../../core/errors.js'
-import { MAX_PRICE, type WorkflowReport } from '../../../core/operator/catalog.js'
-import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
+import type { WorkflowReport } from '../../../core/operator/workflow-models.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { Field, Notices } from '../../parts/page-parts.js'
@@ -11,7 +10,8 @@ import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { byOf, readForm, reason } from '../parts/operator-forms.js'
-import { OperatorLayout } from '../parts/operator-layout.js'
+import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
+import { PriceField } from './price-field.js'
 
 const PATH = '/operator/models/workflow'
 /** Forms write a quotation mark as %22 and a line end as %0D%0A, so that a workflow gets up to twice as long. */
@@ -171,29 +171,12 @@ const WorkflowForm = ({ form, existing }: { form: Form; existing: ModelVersion |
       <Line id="model_name" label="Model name" value={form.model_name} />
       <Line id="name" label="Version name" value={form.name} />
       <Line id="base_model" label="Base model" value={form.base_model} />
-      <Field
-        id="credits_per_image"
-        label="Credits per image"
-        type="number"
-        min={0}
-        max={MAX_PRICE}
-        step={1}
-        value={form.credits_per_image}
-        required
-      />
+      <PriceField id="credits_per_image" value={form.credits_per_image} />
     </div>
     <label class="row">
       <input type="checkbox" name="nsfw" value="yes" checked={form.nsfw === 'yes'} /> NSFW
     </label>
-    <Field
-      id="reason"
-      label="Reason"
-      value={form.reason}
-      maxlength={MAX_REASON_LENGTH}
-      required
-      autocomplete="off"
-      hint="It is kept in the log."
-    />
+    <ReasonField id="reason" value={form.reason} />
     <div class="row">
       <button class="primary" type="submit" name="action" value="import">
         Import

@@ -61,9 +61,11 @@ interface ReasonFieldProps {
   readonly id: string
   /** Where the page has one called Reason already. */
   readonly label?: string
+  /** What was typed before. */
+  readonly value?: string
 }
 
 /** The field that asks why: every act is recorded with its reason. */
-export const ReasonField = ({ id, label = 'Reason' }: ReasonFieldProps) => (
-  <Field id={id} label={label} name="reason" maxlength={MAX_REASON_LENGTH} required autocomplete="off" />
+export const ReasonField = ({ id, label = 'Reason', value }: ReasonFieldProps) => (
+  <Field id={id} label={label} name="reason" value={value} maxlength={MAX_REASON_LENGTH} required autocomplete="off" />
 )

@@ -1,15 +1,16 @@
 import { expect, it } from 'vitest'
-import type { NodeClass } from '../../../../src/inference/comfyui/node-classes.js'
+import { describedClass } from '../../../../src/inference/comfyui/node-classes.js'
 import { fitted } from '../../../../src/inference/comfyui/workflow/server-lacks.js'
 import { workflowDocument } from '../../../../src/inference/comfyui/workflow/workflow-definition.js'
 import { bound, type GivenGraph, node, sampler, textToImage } from './given-graphs.js'
 
-const none: NodeClass = { required: {}, optional: {} }
 const list = (...options: string[]) => ['COMBO', { multiselect: false, options }]
 
-/** What a server lacks whose classes are these, and all others without inputs. */
-const lacks = (graph: GivenGraph, classes: Record<string, NodeClass>) =>
-  fitted(workflowDocument(bound(graph), 1), (name) => classes[name] ?? none)?.lacks
+/** What a server lacks whose classes have these inputs, and all others none. */
+const lacks = (graph: GivenGraph, classes: Record<string, object>) =>
+  fitted(workflowDocument(bound(graph), 1), (name) =>
+    describedClass.parse({ input: { required: classes[name] ?? {} } }),
+  )?.lacks
 
 it('a node that holds the choices of its list itself is fitting, an empty folder is not', () => {
   const graph = textToImage({
@@ -18,8 +19,8 @@ it('a node that holds the choices of its list itself is fitting, an empty folder
     '41': node('CustomCombo', { choice: 'Default', index: 1, option1: 'Quality', option2: 'Default' }),
   })
   const classes = {
-    CustomCombo: { ...none, required: { choice: list() } },
-    LoraLoaderModelOnly: { ...none, required: { lora_name: list() } },
+    CustomCombo: { choice: list() },
+    LoraLoaderModelOnly: { lora_name: list() },
   }
   expect(lacks(graph, classes)).toEqual([
     expect.stringMatching(/^It has no "ink.safetensors" for lora_name of "LoraLoaderModelOnly".* it has nothing\.$/),
@@ -32,8 +33,8 @@ it('an input that depends on a choice stands for the inputs of that choice', () 
     '30': node('Resize', { input: ['8', 0], 'values.a': 1, resize_type: 'by', 'resize_type.multiplier': 2 }),
   })
   const required = { input: ['IMAGE'], values: ['COMFY_AUTOGROW_V3', {}], resize_type: ['COMFY_DYNAMICCOMBO_V3', {}] }
-  expect(lacks(graph, { Resize: { ...none, required } })).toEqual([])
-  expect(lacks(graph, { Resize: { ...none, required: { ...required, method: ['STRING'] } } })).toEqual([
+  expect(lacks(graph, { Resize: required })).toEqual([])
+  expect(lacks(graph, { Resize: { ...required, method: ['STRING'] } })).toEqual([
     expect.stringContaining('needs method, which the workflow does not have'),
   ])
 })

@@ -1,0 +1,36 @@
+/** ComfyUI workflows that operators bring. */
+import type { ModelVersion } from '../catalog/model-version.js'
+import type { ActedBy } from './operator-actions.js'
+
+/** A ComfyUI workflow, as an operator brings it. */
+export interface BroughtWorkflow {
+  /** The text of a file that ComfyUI has exported. */
+  readonly source: string
+  /** Node classes that may reach files and addresses outside a GPU server's models. */
+  readonly allowNodes: readonly string[]
+}
+
+/** How a workflow is read, in words. */
+export interface WorkflowReport {
+  /** Of each parameter, where in the workflow it is written. */
+  readonly places: readonly { readonly parameter: string; readonly place: string }[]
+  /** Defaults, what has no effect and why, what a GPU server must have, and notes; none of them is empty. */
+  readonly sections: readonly { readonly title: string; readonly lines: readonly string[] }[]
+}
+
+/** A version that draws with a workflow. */
+export interface WorkflowVersion
+  extends BroughtWorkflow,
+    Pick<ModelVersion, 'id' | 'name' | 'modelName' | 'baseModel' | 'nsfw' | 'creditsPerImage'> {
+  /** An image's size divided by the one that is asked for, where the workflow does not say it. */
+  readonly scale: number | undefined
+  /** The version with this ID as it is now, which gets another workflow; undefined: the ID must be free. */
+  readonly existing: ModelVersion | undefined
+}
+
+/** Each throws invalid_request with one sentence that says what to change. */
+export interface WorkflowModels {
+  check(workflow: BroughtWorkflow): WorkflowReport
+  /** Records the act with it. @returns the name and revision that the version draws with, `flux.1-dev@2` */
+  import(version: WorkflowVersion, by: ActedBy): Promise<string>
+}
