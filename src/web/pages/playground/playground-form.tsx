@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { imagePrice, lowestPrice } from '../../../core/catalog/price.js'
+import { lowestPrice, priceOf } from '../../../core/catalog/price.js'
 import { MAX_SEED, SAMPLERS } from '../../../core/generations/generation.js'
 import { filledFor } from '../../../core/generations/submit/requested.js'
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
@@ -38,7 +38,7 @@ function costOf(form: Form, model: ModelVersion): number | null {
   const asked = z.object(requestFields).safeParse({ prompt: 'anything', width, height, batch_size, steps })
   if (!asked.success) return null
   const drawn = filledFor(model.parameters, askedOf(asked.data))
-  return imagePrice(model, drawn) * drawn.batchSize
+  return priceOf(model, drawn)
 }
 
 export function PlaygroundForm({ form, models, credits, running, problem, example }: FormProps) {
