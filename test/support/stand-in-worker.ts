@@ -13,8 +13,12 @@ const BY = { worker: 'stand-in', backend: 'stand-in:' }
 export function standInWorker(db: Database) {
   const runs = runStore(db, { refundFailed: true })
   return {
-    /** Waits for something to claim. */
-    claim: (): Promise<ClaimedGeneration> => until(() => runs.claim(BY, ANYTHING), 'something to claim'),
+    /** Waits for something to claim. It keeps it however long the test takes: nobody renews the lease here. */
+    async claim(): Promise<ClaimedGeneration> {
+      const claimed = await until(() => runs.claim(BY, ANYTHING), 'something to claim')
+      await db.pool.query(`UPDATE generations SET lease_until = now() + interval '1 hour' WHERE id = $1`, [claimed.id])
+      return claimed
+    },
 
     async succeed(generation: ClaimedGeneration): Promise<void> {
       const { width, height, seed } = generation

@@ -38,8 +38,9 @@ const storeOf = (more: Partial<Parameters<typeof imageStoreViaServer>[0]> = {}) 
 
 async function givenAttempt() {
   const { db } = context.service
-  await givenGeneration(db, await givenUser(db))
+  const given = await givenGeneration(db, await givenUser(db))
   const { id, attempt, slugs } = await standInWorker(db).claim()
+  expect(id).toBe(given.id)
   return { by: { id, attempt }, slug: slugs[0] as string }
 }
 
@@ -54,6 +55,7 @@ it('a worker without a key of the bucket draws, stores and verifies an image', a
   const [image] = (ended.output as { images: { id: string }[] }).images
   expect(await call(service.url, 'GET', `/cdn/${image?.id}.png`)).toMatchObject({ status: 200 })
   expect(await call(service.url, 'GET', `/cdn/${image?.id}.webp`)).toMatchObject({ status: 200 })
+  await service.endWorkers() // it would claim what the tests below give to a stand-in
 })
 
 describe('the image store of a worker without a key of the bucket', () => {
@@ -94,6 +96,9 @@ describe('the image store of a worker without a key of the bucket', () => {
   })
 
   it('says what is wrong with the server, the secret or the bucket', async () => {
+    onTestFinished(() => {
+      s3.fault = undefined
+    })
     const { by, slug } = await givenAttempt()
     const { url } = context.service
     await expect(storeOf({ secret: 'x'.repeat(40) }).put(slug, png, { by })).rejects.toThrow(
@@ -109,7 +114,6 @@ describe('the image store of a worker without a key of the bucket', () => {
     s3.fault = (request, response) =>
       request.url?.includes('X-Amz-Expires') ? refuse(response, 500, 'InternalError') : 'pass'
     await expect(storeOf().put(slug, png, { by })).rejects.toThrow('refused an upload (500 InternalError)')
-    s3.fault = undefined
   })
 })
 
@@ -173,7 +177,8 @@ describe('a server that signs uploads', () => {
       expect(await ask(bodyOf(by, slug, wrong))).toMatchObject({ status: 400 })
     for (const id of ['\0', 'gen_\ud800']) expect(await ask(bodyOf({ ...by, id }, slug))).toMatchObject({ status: 400 })
     await db.pool.query(
-      `UPDATE generations SET status = 'queued', attempt = attempt + 1, lease_until = NULL WHERE id = $1`,
+      `UPDATE generations SET status = 'queued', attempt = attempt + 1, lease_until = NULL,
+              not_before = now() + interval '1 hour' WHERE id = $1`,
       [by.id],
     )
     expect(await ask(bodyOf(by, slug))).toMatchObject({ status: 409 })
