@@ -32,6 +32,13 @@ export const preparedTexts: ReadonlyMap<string, string> = texts
 export const param = <Name extends string>(name: Name): Placeholder<Name> => sql.placeholder(name)
 
 /**
+ * A parameter whose value the planner does not see, in a statement that takes long to plan: a plan for one value would
+ * look cheaper than one for all, and Postgres would plan anew each time.
+ */
+export const hidden = (name: string, type: string): SQL =>
+  sql`(SELECT ${param(name)}::${sql.raw(type)})::${sql.raw(type)}`
+
+/**
  * Values in the template become part of the text, so that a generic plan knows them; only `param` makes parameters.
  * @param name unique: Postgres keeps one plan under it
  * @typeParam Row as Postgres would send it; test/db/statement-types.test.ts compares the two

@@ -8,21 +8,23 @@ import { unmetNeeds } from '../../core/generations/servable.js'
 import { MOVED } from '../notifications.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
-import { columns, param, type Queryable, selectAs, setList, statement } from '../statement.js'
+import { columns, hidden, type Queryable, selectAs, setList, statement } from '../statement.js'
 import { KIND, mayTake, YIELDED } from './other-backends.js'
 
 const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
 
 /** Both; none while everything or this backend is paused. */
 const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
-  WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(sql`${param('backend')}::text`)}) AS lanes`
+  WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(hidden('backend', 'text'))}) AS lanes`
+
+const MODELS = hidden('models', 'text[]')
 
 /**
  * Whether this backend takes the kind `k`: it has the model, which is not paused, and the sampler, meets all needs, and
  * does not leave the kind to another backend.
  */
-const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${param('models')}::text[] IS NULL OR k.filename = ANY (${param('models')}::text[]))
-  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0 AND NOT ${YIELDED}`
+const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${MODELS} IS NULL OR k.filename = ANY (${MODELS}))
+  AND k.sampler = ANY (${hidden('samplers', 'text[]')}) AND k.needs & ${hidden('unmetNeeds', 'smallint')} = 0 AND NOT ${YIELDED}`
 
 /** It has no retry delay left, and its deadline has not passed. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
@@ -36,10 +38,10 @@ const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.file
 
 /** How long this backend will take for a generation `g`. */
 const EXPECTED = sql`make_interval(secs =>
-  ${param('msPerPixelStep')}::float8 / 1000 * ${g.width} * ${g.height} * ${g.steps} * ${g.batchSize})`
+  ${hidden('msPerPixelStep', 'float8')} / 1000 * ${g.width} * ${g.height} * ${g.steps} * ${g.batchSize})`
 
 /** The model file that the backend has loaded; null without affinity. */
-const LOADED = sql`${param('filename')}::text`
+const LOADED = hidden('filename', 'text')
 export const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
 /** How many rows a claim checks one by one: in step 1 of each lane, in step 7 of each kind. */
@@ -103,7 +105,7 @@ const CHOSEN = sql`
 const PREFERRED = sql`
   SELECT first.* FROM (
     SELECT candidates.*,
-           coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
+           coalesce(passed_over_at, now()) + make_interval(secs => ${hidden('maxDelayMs', 'float8')} / 1000) AS until
       FROM candidates JOIN chosen USING (lane)
      WHERE candidates.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
     SELECT ${g.id} FROM ${g} WHERE k.until > now() AND ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${ROWS_LOOKED_AT}) look
@@ -128,8 +130,8 @@ const COUNTED = sql`
 const CLAIMED = sql`
   UPDATE ${g} SET ${setList(g, {
     status: 'processing',
-    worker: param('worker'),
-    backend: param('backend'),
+    worker: hidden('worker', 'text'),
+    backend: hidden('backend', 'text'),
     claimedAt: sql`now()`,
     startedAt: sql`coalesce(${g.startedAt}, greatest(now(), ${g.createdAt}))`,
     leaseUntil: LEASE_UNTIL,

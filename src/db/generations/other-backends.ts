@@ -5,7 +5,7 @@ import { BACKEND_FAULTS } from '../../core/generations/run/backend.js'
 import { PAUSED_BACKEND } from '../pause-conditions.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
-import { commaList, param, statement } from '../statement.js'
+import { commaList, hidden, param, statement } from '../statement.js'
 import { ALIVE } from './backends.js'
 
 /** The kind of a generation `g`, as the index `generations_queue_of_kind` has it behind the lane. */
@@ -19,7 +19,7 @@ const UNMET_BY_OTHER = sql`(CASE WHEN ${b.maxSeed} < ${MAX_SEED} THEN 1 ELSE 0 E
   + CASE WHEN ${b.sizeMultiple} > 16 THEN 6 WHEN ${b.sizeMultiple} > 8 THEN 2 ELSE 0 END
   + CASE WHEN ${b.maxCfgScale} IS NULL THEN 0 ELSE 8 END)`
 
-const ME = [sql`${param('worker')}::text`, sql`${param('backend')}::text`] as const
+const ME = [hidden('worker', 'text'), hidden('backend', 'text')] as const
 
 /** Of the generation of that ID. */
 const failedAt = (id: SQL, worker: SQLWrapper, name: SQLWrapper) => sql`EXISTS (
@@ -36,15 +36,15 @@ const othersThan = (worker: SQL, name: SQL) => sql`SELECT FROM ${b} WHERE ${b.se
   AND k.needs & ${UNMET_BY_OTHER} = 0`
 
 /** Whether this backend leaves the kind `k` to others: it yields, and one that works could serve it. */
-export const YIELDED = sql`(${param('yields')}::boolean AND EXISTS (${othersThan(...ME)} AND NOT ${b.failing}))`
+export const YIELDED = sql`(${hidden('yields', 'boolean')} AND EXISTS (${othersThan(...ME)} AND NOT ${b.failing}))`
 
 /**
  * Whether this backend may take the generation of that ID and attempt, of the kind `k`: not an excepted one, nor one that
  * failed here while another could serve it that has not failed with it, unless only that one fails others. So one always may.
  */
-export const mayTake = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${param('except')}::text[])
+export const mayTake = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${hidden('except', 'text[]')})
   AND NOT (${attempt} > 1 AND ${failedAt(id, ...ME)} AND EXISTS (${othersThan(...ME)}
-    AND (${param('failing')}::boolean OR NOT ${b.failing}) AND NOT ${failedAt(id, b.worker, b.name)}))`
+    AND (${hidden('failing', 'boolean')} OR NOT ${b.failing}) AND NOT ${failedAt(id, b.worker, b.name)}))`
 
 export const SERVED_BY_OTHER = statement('generation_served_by_other')`
   SELECT FROM (SELECT ${KIND} AS needs, ${g.id}, ${g.worker}, ${g.backend} FROM ${g} WHERE ${g.id} = ${param('id')}) AS k

@@ -101,3 +101,20 @@ it.each(CASES.map((given) => [given.where, given] as const))(
     }
   },
 )
+
+it('claims are planned once, not each time', async () => {
+  const one = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+  try {
+    await one.pool.query('BEGIN')
+    // Postgres tries a plan of its own for each of the first five.
+    for (let n = 0; n < 10; n++)
+      await runStore(one, { refundFailed: true }).claim({ worker: 'w1', backend: 'preview:' }, ANYTHING, HOLDS_B)
+    const { rows } = await one.pool.query(
+      `SELECT custom_plans::integer FROM pg_prepared_statements WHERE name = 'claim_generation'`,
+    )
+    await one.pool.query('ROLLBACK')
+    expect(rows).toEqual([{ custom_plans: 5 }])
+  } finally {
+    await one.pool.end()
+  }
+})
