@@ -22,6 +22,8 @@ const IMAGES = ['images_generation_id_idx_key', 'all of images', 'api_keys_websi
 /** Of few rows, which may be sorted. */
 const SORTED = ['generations_history_of_status', 'generations_history_of_model']
 
+const QUEUE = ['generations_pkey', 'generations_queue', 'generations_queue_of_kind', 'generations_queue_of_model']
+
 /**
  * What is asked all the time takes the indexes made for it, however many wait and whatever Postgres believes of that:
  * before any ANALYZE, after one that met an empty queue, and right after one.
@@ -34,8 +36,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   ],
   'active generation': ['generations_one_active', 'images_generation_id_idx_key'],
   'developer’s submit': ['api_keys_pkey', 'generations_metered', 'users_pkey'],
-  claim: ['generations_pkey', 'generations_queue', 'generations_queue_of_kind'],
-  'claim with affinity': ['generations_pkey', 'generations_queue', 'generations_queue_of_kind'],
+  claim: QUEUE,
+  'claim with affinity': QUEUE,
   // What is processing is no more than there are GPUs.
   heartbeat: ['generations_pkey', 'generations_processing'],
   succeed: ['generations_pkey', 'generations_processing'],

@@ -1,5 +1,5 @@
 /** The claim: which generation a worker runs next. */
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { PARAMETER_NAMES } from '../../core/generations/generation.js'
 import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
 import type { ClaimedGeneration, RunStore } from '../../core/generations/run/ports.js'
@@ -44,53 +44,69 @@ const EXPECTED = sql`make_interval(secs =>
 const LOADED = hidden('filename', 'text')
 export const LEASE_UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
-/** How many rows a claim checks one by one: in step 1 of each lane, in step 7 of each kind. */
+/** How many rows a claim checks one by one: in step 1 of each lane, in step 3 of each model, in step 8 of each kind. */
 const ROWS_LOOKED_AT = 20
 
-/**
- * 1. Of each lane's first rows, the kinds that can be claimed, with the `seq` of their first row. Usually that is enough:
- * with 60 kinds among 40,000 rows it reads 93 blocks, where steps 3 and 4 read 1,885.
- */
-const AT_HEAD = sql`
-  SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${OPEN_LANES} CROSS JOIN LATERAL (
-    SELECT ${KIND} AS needs, ${g.id}, ${g.attempt}, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
-     WHERE ${g.status} = 'queued' AND ${g.lane} = lanes.lane ORDER BY ${g.seq} LIMIT ${ROWS_LOOKED_AT}) k
-   WHERE ${DUE} AND ${SERVES} AND ${mayTake(sql`k.id`, sql`k.attempt`)} GROUP BY lane, k.filename, k.sampler, k.needs`
+/** The kinds of rows that can be claimed, with the `seq` of their first row: of `most` among the first that `rows` finds. */
+const kindsAmong = (from: SQL, rows: SQL, most: SQLWrapper | number) => sql`
+  SELECT lane, k.filename, k.sampler, k.needs, min(k.seq) AS seq FROM ${from} CROSS JOIN LATERAL (
+    SELECT * FROM (
+      SELECT ${KIND} AS needs, ${g.id}, ${g.attempt}, ${g.seq}, ${g.notBefore}, ${g.deadlineAt} FROM ${g}
+       WHERE ${rows} ORDER BY ${g.seq} LIMIT ${ROWS_LOOKED_AT}) k
+     WHERE ${DUE} AND ${SERVES} AND ${mayTake(sql`k.id`, sql`k.attempt`)} ORDER BY k.seq LIMIT ${most}) k
+   GROUP BY lane, k.filename, k.sampler, k.needs`
+
+/** 1. At the head of each lane. Usually that is enough. */
+const AT_HEAD = kindsAmong(OPEN_LANES, sql`${g.status} = 'queued' AND ${g.lane} = lanes.lane`, ROWS_LOOKED_AT)
 
 /**
- * 2. Where else to look: in a lane without a kind in step 1, for all models ('' sorts before them); in a lane that has
- * some, but none of the loaded model, for that model.
+ * 2. Where else to look: in a lane without a kind in step 1, for the models of the backend, or for all ('' sorts before
+ * them); in a lane that has some, but none of the loaded model, for that model.
  */
 const SEARCHED = sql`
-  SELECT lane, CASE WHEN lane IN (SELECT lane FROM at_head) THEN ${LOADED} ELSE '' END AS filename FROM ${OPEN_LANES}
+  SELECT lane, unnest(CASE WHEN lane IN (SELECT lane FROM at_head) THEN ARRAY[${LOADED}]
+                      ELSE coalesce(${MODELS}, '{""}') END) AS filename FROM ${OPEN_LANES}
    WHERE NOT EXISTS (SELECT FROM at_head WHERE at_head.lane = lanes.lane AND at_head.filename = ${LOADED})`
 
-/** 3. All kinds that wait there, by a loose index scan: one row read for each, however many it has. */
+/** 3. Among the first rows of each of these models. Worded like the index generations_queue_of_model alone. */
+const OF_MODELS = kindsAmong(
+  sql`searched`,
+  sql`${g.worker} IS NULL AND ${g.error} IS NULL AND ${g.lane} = searched.lane AND ${g.filename} = searched.filename`,
+  sql`CASE WHEN searched.filename = ${LOADED} THEN ${ROWS_LOOKED_AT} ELSE 1 END`,
+)
+
+/**
+ * 4. All kinds of the models without one in step 3, by a loose index scan: one row read for each, however many it has.
+ * They may be very many.
+ */
 const KINDS = sql`
   SELECT nullif(searched.filename, ''), lane, first.* FROM searched CROSS JOIN LATERAL (
     SELECT ${KIND} FROM ${g}
      WHERE ${QUEUED} AND ${g.lane} = searched.lane AND ${g.filename} >= searched.filename
      ORDER BY ${KIND} LIMIT 1) first
+   WHERE searched.filename IN ('', first.filename) AND (lane, searched.filename) NOT IN (SELECT lane, filename FROM of_models)
   UNION ALL
   SELECT model, lane, following.* FROM kinds k CROSS JOIN LATERAL (
     SELECT ${KIND} FROM ${g}
      WHERE ${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) > (k.filename, k.sampler, k.needs)
      ORDER BY ${KIND} LIMIT 1) following
-   WHERE model IS NULL OR k.filename = model`
+   WHERE model IS NULL OR model = following.filename`
 
-/** 4. The kinds that this backend takes, with the `seq` of their first row that is due. */
+/** 5. The kinds that this backend takes, with the `seq` of their first row that is due. */
 const CANDIDATES = sql`
   SELECT * FROM at_head
-  UNION
+  UNION ALL
+  SELECT * FROM of_models
+  UNION ALL
   SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
     SELECT ${g.seq} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}`
 
-/** 5. The count of step 9, locked: claims wait for each other, so that all workers keep the rule in queue-order.ts. */
+/** 6. The count of step 10, locked: claims wait for each other, so that all workers keep the rule in queue-order.ts. */
 const STREAK = sql`
   SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn} WHERE (SELECT count(*) FROM candidates) > 0 FOR UPDATE`
 
 /**
- * 6. The generation that comes first, by that rule and then by `seq`. Looked up anew: another claim may have taken the
+ * 7. The generation that comes first, by that rule and then by `seq`. Looked up anew: another claim may have taken the
  * first row meanwhile.
  */
 const CHOSEN = sql`
@@ -101,7 +117,7 @@ const CHOSEN = sql`
      ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
    LIMIT 1`
 
-/** 7. One of the loaded model to run instead, if it ends before the chosen one has been passed over for too long. */
+/** 8. One of the loaded model to run instead, if it ends before the chosen one has been passed over for too long. */
 const PREFERRED = sql`
   SELECT first.* FROM (
     SELECT candidates.*,
@@ -114,19 +130,19 @@ const PREFERRED = sql`
      WHERE ${g.id} = look.id AND ${WAITING} AND now() + ${EXPECTED} <= k.until FOR UPDATE SKIP LOCKED) first
    LIMIT 1`
 
-/** 8. If it is passed over, notes since when. */
+/** 9. If it is passed over, notes since when. */
 const PASSED_OVER = sql`
   UPDATE ${g} SET ${setList(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
    WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM preferred)`
 
-/** 9. Counts how many of Create Image were claimed in a row. */
+/** 10. Counts how many of Create Image were claimed in a row. */
 const COUNTED = sql`
   UPDATE ${queueTurn} SET ${setList(queueTurn, {
     createImageStreak: sql`
       CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM streak) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
   })} FROM chosen`
 
-/** 10. The attempt begins. */
+/** 11. The attempt begins. */
 const CLAIMED = sql`
   UPDATE ${g} SET ${setList(g, {
     status: 'processing',
@@ -144,10 +160,11 @@ const CLAIMED = sql`
     keyId: g.apiKeyId,
   })}`
 
-/** Claims one generation that this backend can do, in ten steps. What it costs does not grow with the queue. */
+/** Claims one generation that this backend can do, in eleven steps. What it costs does not grow with the queue. */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE at_head AS MATERIALIZED (${AT_HEAD}),
     searched AS (${SEARCHED}),
+    of_models AS MATERIALIZED (${OF_MODELS}),
     kinds (model, lane, filename, sampler, needs) AS (${KINDS}),
     candidates AS MATERIALIZED (${CANDIDATES}),
     streak AS MATERIALIZED (${STREAK}),

@@ -85,6 +85,9 @@ export const generations = pgTable(
       index('generations_queue_of_kind')
         .on(t.lane, t.filename, t.sampler, needs, t.seq, t.deadlineAt)
         .where(sql`${t.status} NOT IN ('processing', 'succeeded', 'failed') AND ${t.error} IS NULL`),
+      index('generations_queue_of_model')
+        .on(t.lane, t.filename, t.seq)
+        .where(sql`${t.worker} IS NULL AND ${t.error} IS NULL`),
       index('generations_processing').on(t.seq).where(sql`${t.status} = 'processing'`),
       index('generations_newest_succeeded').on(t.seq).where(sql`${t.status} = 'succeeded'`),
       index('generations_newest_failed').on(t.seq).where(sql`${t.status} = 'failed'`),

@@ -61,6 +61,14 @@ const CASES = [
     place: 0,
   },
   {
+    where: 'those of another model come first, and those that fit have hundreds of kinds',
+    others: `sampler = ('{${SAMPLERS}}'::text[])[1 + seq % ${SAMPLERS.length}], width = 832 + 8 * (seq % 5),
+      seed = 1000000000 * (seq % 4), cfg_scale = 10 * (1 + seq % 3)`,
+    loaded: 100,
+    serves: { models: ['none', B] },
+    place: 100,
+  },
+  {
     where: 'another backend should draw all but the last one',
     other: SAMPLERS.filter((sampler) => sampler !== 'deis'),
     place: 1000,
