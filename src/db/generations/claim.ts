@@ -160,7 +160,10 @@ const CLAIMED = sql`
     keyId: g.apiKeyId,
   })}`
 
-/** Claims one generation that this backend can do, in eleven steps. What it costs does not grow with the queue. */
+/**
+ * Claims one generation that this backend can do, in eleven steps. What it costs does not grow with the queue. The row is
+ * of nulls where there were candidates, but none is left.
+ */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
   WITH RECURSIVE at_head AS MATERIALIZED (${AT_HEAD}),
     searched AS (${SEARCHED}),
@@ -173,17 +176,19 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
     passed_over AS (${PASSED_OVER}),
     counted AS (${COUNTED}),
     claimed AS (${CLAIMED})
-  SELECT claimed.* FROM claimed, pg_notify(${MOVED}, claimed.id)`
+  SELECT claimed.* FROM (SELECT FROM candidates LIMIT 1) AS seen
+    LEFT JOIN (claimed CROSS JOIN LATERAL pg_notify(${MOVED}, claimed.id)) ON true`
 
-export const claim = (on: Queryable, ...[by, serves, affinity]: Parameters<RunStore['claim']>) =>
-  CLAIM.first(on, {
-    failing: false,
-    yields: false,
-    except: [],
-    ...by,
-    ...serves,
-    ...(affinity ?? NO_AFFINITY),
-    unmetNeeds: unmetNeeds(serves),
-  })
+/** How often a claim looks again when others have taken all that it saw. Each time one of them got something. */
+const LOOKS = 10
+
+export async function claim(on: Queryable, ...[by, serves, affinity]: Parameters<RunStore['claim']>) {
+  const asked = { failing: false, yields: false, except: [], ...by, ...serves, ...(affinity ?? NO_AFFINITY) }
+  for (let look = 0; look < LOOKS; look++) {
+    const row = await CLAIM.first(on, { ...asked, unmetNeeds: unmetNeeds(serves) })
+    if (row?.id !== null) return row
+  }
+  return undefined
+}
 
 const NO_AFFINITY = { filename: null, maxDelayMs: 0, msPerPixelStep: 0 }

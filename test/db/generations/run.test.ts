@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { type ModelVersion, SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import { SAMPLERS, type Sampler } from '../../../src/core/generations/generation.js'
 import type { ClaimedGeneration, ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
@@ -6,10 +7,12 @@ import { runStore } from '../../../src/db/generations/run.js'
 import { useDatabase } from '../../support/database.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../../support/givens.js'
 import { unguarded } from '../../support/unguarded.js'
+import { until } from '../../support/until.js'
 
 const context = useDatabase()
 const ANYTHING: ServedCapabilities = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
 const UNREMARKABLE = { loaded: undefined, error: undefined }
+const OTHER_MODEL = SEED_MODELS.at(-1) as ModelVersion
 const BY = { worker: 'w1', backend: 'preview:' }
 const runs = () => runStore(context.db, { refundFailed: true })
 const claim = (serves = ANYTHING) => runs().claim(BY, serves)
@@ -93,6 +96,26 @@ describe('claiming', () => {
     for (const kind of asked) waiting.push((await givenGeneration(context.db, await givenUser(context.db), kind)).id)
     const claimed = await Promise.all(asked.map(() => claim()))
     expect(claimed.map((it) => it?.id).sort()).toEqual(waiting.toSorted())
+  })
+
+  it('gives each of those that claim at once a generation, though all have seen the same one first', async () => {
+    for (let n = 0; n < 20; n++) await givenGeneration(context.db, await givenUser(context.db), { sampler: 'deis' })
+    const samplers: readonly Sampler[] = ['euler', 'heun', 'lms']
+    const waiting: string[] = []
+    for (const sampler of samplers)
+      waiting.push((await givenGeneration(context.db, await givenUser(context.db), { sampler, model: OTHER_MODEL })).id)
+    const first = await context.db.pool.connect()
+    await first.query('BEGIN; SELECT FROM queue_turn FOR UPDATE')
+    const claims = samplers.map(() => claim({ ...ANYTHING, models: [OTHER_MODEL.filename] }))
+    await until(async () => {
+      const { rows } = await first.query(
+        `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+      return rows[0].count === claims.length
+    }, 'all claims wait')
+    await first.query('COMMIT')
+    first.release()
+    expect((await Promise.all(claims)).map((it) => it?.id).toSorted()).toEqual(waiting.toSorted())
   })
 
   it('finds no generation in an empty queue', async () => {
