@@ -8,14 +8,13 @@ import { unmetNeeds } from '../../core/generations/servable.js'
 import { MOVED } from '../notifications.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
-import { columns, hidden, type Queryable, selectAs, setList, statement } from '../statement.js'
-import { KIND, mayTake, YIELDED } from './other-backends.js'
+import { columns, hidden, param, type Queryable, selectAs, setList, statement } from '../statement.js'
+import { KIND, LIVE, mayTake, YIELDED } from './other-backends.js'
 
-const LANES = sql`(VALUES ('create_image'), ('personal')) AS lanes (lane)`
-
-/** Both; none while everything or this backend is paused. */
-const OPEN_LANES = sql`(SELECT lane FROM ${LANES}
-  WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(hidden('backend', 'text'))}) AS lanes`
+/** Both lanes; none while everything or this backend is paused. */
+const LANES = sql`
+  SELECT lane FROM (VALUES ('create_image'), ('personal')) AS its (lane)
+   WHERE NOT ${ALL_PAUSED} AND NOT ${pausedBackend(sql`${param('backend')}::text`)}`
 
 const MODELS = hidden('models', 'text[]')
 
@@ -23,8 +22,8 @@ const MODELS = hidden('models', 'text[]')
  * Whether this backend takes the kind `k`: it has the model, which is not paused, and the sampler, meets all needs, and
  * does not leave the kind to another backend.
  */
-const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND (${MODELS} IS NULL OR k.filename = ANY (${MODELS}))
-  AND k.sampler = ANY (${hidden('samplers', 'text[]')}) AND k.needs & ${hidden('unmetNeeds', 'smallint')} = 0 AND NOT ${YIELDED}`
+const SERVES = sql`NOT ${pausedModel(sql`k.filename`)} AND coalesce(k.filename = ANY (${MODELS}), true)
+  AND k.sampler = ANY (${param('samplers')}::text[]) AND k.needs & ${param('unmetNeeds')}::smallint = 0 AND NOT ${YIELDED}`
 
 /** It has no retry delay left, and its deadline has not passed. */
 const DUE = sql`not_before <= now() AND deadline_at > now()`
@@ -38,7 +37,7 @@ const DUE_OF_KIND = sql`${QUEUED} AND ${g.lane} = k.lane AND (${KIND}) = (k.file
 
 /** How long this backend will take for a generation `g`. */
 const EXPECTED = sql`make_interval(secs =>
-  ${hidden('msPerPixelStep', 'float8')} / 1000 * ${g.width} * ${g.height} * ${g.steps} * ${g.batchSize})`
+  ${param('msPerPixelStep')}::float8 / 1000 * ${g.width} * ${g.height} * ${g.steps} * ${g.batchSize})`
 
 /** The model file that the backend has loaded; null without affinity. */
 const LOADED = hidden('filename', 'text')
@@ -57,7 +56,7 @@ const kindsAmong = (from: SQL, rows: SQL, most: SQLWrapper | number) => sql`
    GROUP BY lane, k.filename, k.sampler, k.needs`
 
 /** 1. At the head of each lane. Usually that is enough. */
-const AT_HEAD = kindsAmong(OPEN_LANES, sql`${g.status} = 'queued' AND ${g.lane} = lanes.lane`, ROWS_LOOKED_AT)
+const AT_HEAD = kindsAmong(sql`lanes`, sql`${g.status} = 'queued' AND ${g.lane} = lanes.lane`, ROWS_LOOKED_AT)
 
 /**
  * 2. Where else to look: in a lane without a kind in step 1, for the models of the backend, or for all ('' sorts before
@@ -65,7 +64,7 @@ const AT_HEAD = kindsAmong(OPEN_LANES, sql`${g.status} = 'queued' AND ${g.lane} 
  */
 const SEARCHED = sql`
   SELECT lane, unnest(CASE WHEN lane IN (SELECT lane FROM at_head) THEN ARRAY[${LOADED}]
-                      ELSE coalesce(${MODELS}, '{""}') END) AS filename FROM ${OPEN_LANES}
+                      ELSE coalesce(${MODELS}, '{""}') END) AS filename FROM lanes
    WHERE NOT EXISTS (SELECT FROM at_head WHERE at_head.lane = lanes.lane AND at_head.filename = ${LOADED})`
 
 /** 3. Among the first rows of each of these models. Worded like the index generations_queue_of_model alone. */
@@ -121,7 +120,7 @@ const CHOSEN = sql`
 const PREFERRED = sql`
   SELECT first.* FROM (
     SELECT candidates.*,
-           coalesce(passed_over_at, now()) + make_interval(secs => ${hidden('maxDelayMs', 'float8')} / 1000) AS until
+           coalesce(passed_over_at, now()) + make_interval(secs => ${param('maxDelayMs')}::float8 / 1000) AS until
       FROM candidates JOIN chosen USING (lane)
      WHERE candidates.filename = ${LOADED} AND chosen.filename <> ${LOADED} ORDER BY seq) k CROSS JOIN LATERAL (
     SELECT ${g.id} FROM ${g} WHERE k.until > now() AND ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT ${ROWS_LOOKED_AT}) look
@@ -146,8 +145,8 @@ const COUNTED = sql`
 const CLAIMED = sql`
   UPDATE ${g} SET ${setList(g, {
     status: 'processing',
-    worker: hidden('worker', 'text'),
-    backend: hidden('backend', 'text'),
+    worker: param('worker'),
+    backend: param('backend'),
     claimedAt: sql`now()`,
     startedAt: sql`coalesce(${g.startedAt}, greatest(now(), ${g.createdAt}))`,
     leaseUntil: LEASE_UNTIL,
@@ -165,7 +164,9 @@ const CLAIMED = sql`
  * of nulls where there were candidates, but none is left.
  */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
-  WITH RECURSIVE at_head AS MATERIALIZED (${AT_HEAD}),
+  WITH RECURSIVE live AS MATERIALIZED (${LIVE}),
+    lanes AS MATERIALIZED (${LANES}),
+    at_head AS MATERIALIZED (${AT_HEAD}),
     searched AS (${SEARCHED}),
     of_models AS MATERIALIZED (${OF_MODELS}),
     kinds (model, lane, filename, sampler, needs) AS (${KINDS}),

@@ -1,5 +1,5 @@
 /** Which generations a backend leaves to the others. */
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { MAX_SEED } from '../../core/generations/generation.js'
 import { BACKEND_FAULTS } from '../../core/generations/run/backend.js'
 import { PAUSED_BACKEND } from '../pause-conditions.js'
@@ -15,28 +15,33 @@ export const KIND = sql`${g.filename}, ${g.sampler},
 const FAULTS = sql`(${commaList(BACKEND_FAULTS.map((kind) => sql`${kind}`))})`
 
 /** The needs of a generation that a backend `b` does not meet, as `unmetNeeds` has them. */
-const UNMET_BY_OTHER = sql`(CASE WHEN ${b.maxSeed} < ${MAX_SEED} THEN 1 ELSE 0 END
+const UNMET = sql`(CASE WHEN ${b.maxSeed} < ${MAX_SEED} THEN 1 ELSE 0 END
   + CASE WHEN ${b.sizeMultiple} > 16 THEN 6 WHEN ${b.sizeMultiple} > 8 THEN 2 ELSE 0 END
   + CASE WHEN ${b.maxCfgScale} IS NULL THEN 0 ELSE 8 END)`
 
-const ME = [hidden('worker', 'text'), hidden('backend', 'text')] as const
+const ME = [sql`${param('worker')}::text`, sql`${param('backend')}::text`] as const
 
 /** Of the generation of that ID. */
-const failedAt = (id: SQL, worker: SQLWrapper, name: SQLWrapper) => sql`EXISTS (
+const failedAt = (id: SQL, worker: SQL, name: SQL) => sql`EXISTS (
   SELECT FROM ${putBackAttempts} AS ended WHERE ended.generation_id = ${id} AND ended.worker = ${worker}
      AND ended.backend = ${name} AND ended.reason IN ${FAULTS})`
 
+/** The live backends, as `live` in the statements that use the conditions below: read once, however often they ask. */
+export const LIVE = sql`SELECT ${b.worker}, ${b.name}, ${b.models}, ${b.samplers}, ${UNMET} AS unmet, ${b.failing} FROM ${b}
+  WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up} AND NOT ${PAUSED_BACKEND}`
+
 /**
- * The live backends `b`, besides that one, that could serve the kind `k`. In SQL, unlike `unservable`: a claim asks this
- * of kinds and rows that only its own statement knows, under its locks.
+ * Those of them, besides that one, that could serve the kind `k`. In SQL, unlike `unservable`: a claim asks this of kinds
+ * and rows that only its own statement knows, under its locks.
  */
-const othersThan = (worker: SQL, name: SQL) => sql`SELECT FROM ${b} WHERE ${b.seenAt} > now() - ${ALIVE} AND ${b.up}
-  AND NOT ${PAUSED_BACKEND} AND (${b.worker}, ${b.name}) <> (${worker}, ${name})
-  AND (${b.models} IS NULL OR k.filename = ANY (${b.models})) AND k.sampler = ANY (${b.samplers})
-  AND k.needs & ${UNMET_BY_OTHER} = 0`
+const othersThan = (
+  worker: SQL,
+  name: SQL,
+) => sql`SELECT FROM live WHERE (live.worker, live.name) <> (${worker}, ${name})
+  AND coalesce(k.filename = ANY (live.models), true) AND k.sampler = ANY (live.samplers) AND k.needs & live.unmet = 0`
 
 /** Whether this backend leaves the kind `k` to others: it yields, and one that works could serve it. */
-export const YIELDED = sql`(${hidden('yields', 'boolean')} AND EXISTS (${othersThan(...ME)} AND NOT ${b.failing}))`
+export const YIELDED = sql`(${hidden('yields', 'boolean')} AND EXISTS (${othersThan(...ME)} AND NOT live.failing))`
 
 /**
  * Whether this backend may take the generation of that ID and attempt, of the kind `k`: not an excepted one, nor one that
@@ -44,8 +49,9 @@ export const YIELDED = sql`(${hidden('yields', 'boolean')} AND EXISTS (${othersT
  */
 export const mayTake = (id: SQL, attempt: SQL) => sql`${id} <> ALL (${hidden('except', 'text[]')})
   AND NOT (${attempt} > 1 AND ${failedAt(id, ...ME)} AND EXISTS (${othersThan(...ME)}
-    AND (${hidden('failing', 'boolean')} OR NOT ${b.failing}) AND NOT ${failedAt(id, b.worker, b.name)}))`
+    AND (${hidden('failing', 'boolean')} OR NOT live.failing) AND NOT ${failedAt(id, sql`live.worker`, sql`live.name`)}))`
 
 export const SERVED_BY_OTHER = statement('generation_served_by_other')`
+  WITH live AS (${LIVE})
   SELECT FROM (SELECT ${KIND} AS needs, ${g.id}, ${g.worker}, ${g.backend} FROM ${g} WHERE ${g.id} = ${param('id')}) AS k
-   WHERE EXISTS (${othersThan(sql`k.worker`, sql`k.backend`)} AND NOT ${failedAt(sql`k.id`, b.worker, b.name)})`
+   WHERE EXISTS (${othersThan(sql`k.worker`, sql`k.backend`)} AND NOT ${failedAt(sql`k.id`, sql`live.worker`, sql`live.name`)})`
