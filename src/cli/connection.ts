@@ -21,9 +21,8 @@ export async function findConfig(env: NodeJS.ProcessEnv, localDirectory: string)
   if (env.DATABASE_URL) return parseConfig(env)
   const url = await localDatabaseUrl(localDirectory)
   if (!url) return undefined
-  const local = parseConfig({ ...env, DATABASE_URL: url })
-  // The stack may run on another port than this command knows of.
-  return env.BASE_URL ? local : { ...local, baseUrl: (await localBaseUrl(localDirectory)) ?? local.baseUrl }
+  // The stack may run on another port than this command knows of. The URLs of images follow from it.
+  return parseConfig({ ...env, DATABASE_URL: url, BASE_URL: env.BASE_URL || (await localBaseUrl(localDirectory)) })
 }
 
 const stackSchema = z.object({ url: z.string() })

@@ -12,6 +12,7 @@ import { givenGeneration, givenUser } from '../support/givens.js'
 import { compiled, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 import { runLine, useEasel } from './easel.js'
+import { givenSucceeded } from './given-images.js'
 
 const easel = useEasel()
 const NOWHERE = 'postgres://postgres@127.0.0.1:1/easel'
@@ -191,6 +192,15 @@ describe('the command line without DATABASE_URL', () => {
     await easel.json('user create local')
     await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
     expect(JSON.parse((await local('user show local --json')).stdout)).toMatchObject({ username: 'local' })
+  })
+
+  it('names images and links at the address of that stack, whatever its port', async () => {
+    const image = await givenSucceeded(easel, await givenUser(easel.db))
+    await easel.json('user create ported')
+    await writeFile(join(directory, 'database-url'), `${easel.databaseUrl}\n`)
+    await writeFile(join(directory, 'stack.json'), JSON.stringify({ url: 'http://localhost:4567' }))
+    expect((await local(`jobs show ${image.id}`)).stdout).toContain(`http://localhost:4567/cdn/${image.slugs[0]}.png`)
+    expect((await local('user sign-in-link ported')).stdout).toContain('http://localhost:4567/sign-in/')
   })
 
   it('checks a GPU server against that stack’s catalog, and against the built-in one where no stack runs', async () => {
