@@ -8,7 +8,7 @@ import { modelStore } from '../db/catalog/models.js'
 import { definitionStore } from '../db/generations/definitions.js'
 import { finishImage } from '../images/finish-image.js'
 import { bareName } from '../inference/a1111/discovery.js'
-import { type BackendCheck, checkBackend } from '../inference/backend-check.js'
+import { type BackendFindings, type DrawnCheck, drawCheck, inspectBackend } from '../inference/backend-check.js'
 import { createBackend } from '../inference/create-backend.js'
 import { recognize } from '../inference/recognize.js'
 import { parseServerUrl } from '../inference/server-http.js'
@@ -23,8 +23,16 @@ const RECOGNIZE_MS = 10_000
 
 type FindConfig = () => Promise<Config | undefined>
 
-/** @param find looks for a database, which a check can do without */
-export function backendCommands(program: Command, find: FindConfig, print: (answer: Answer) => void): void {
+/**
+ * @param find looks for a database, which a check can do without
+ * @param say prints a text for people at once, and nothing with --json
+ */
+export function backendCommands(
+  program: Command,
+  find: FindConfig,
+  say: (text: string) => void,
+  print: (answer: Answer) => void,
+): void {
   program
     .command('backend')
     .description('GPU servers')
@@ -40,12 +48,17 @@ export function backendCommands(program: Command, find: FindConfig, print: (answ
     )
     .option('--output <path>', 'keep the image in this file')
     .option('--strict', 'exit 1 for a missing sampler, too')
-    .action(async (url, options) => print(await checkBackendAt(find, url, options)))
+    .action(async (url, options) => print(await checkBackendAt(find, url, say, options)))
 }
 
 type CheckOptions = { readonly model?: readonly string[]; readonly output?: string; readonly strict?: boolean }
 
-async function checkBackendAt(find: FindConfig, url: string, { model, output, strict = false }: CheckOptions) {
+async function checkBackendAt(
+  find: FindConfig,
+  url: string,
+  say: (text: string) => void,
+  { model, output, strict = false }: CheckOptions,
+) {
   const path = output === undefined ? undefined : resolve(output)
   // Checked before minutes are spent on an image that can't be kept.
   if (path !== undefined) await writing(path, access(dirname(path), constants.W_OK))
@@ -59,9 +72,15 @@ async function checkBackendAt(find: FindConfig, url: string, { model, output, st
   const end = () => ended.abort()
   for (const signal of ENDS) process.once(signal, end)
   try {
-    const check = await checkBackend(backend, wanted, parametersOf, finishImage, ended.signal)
-    if (check.image && path !== undefined) await writing(path, writeFile(path, check.image.png))
-    return answerOf({ name: backend.name, wanted, path, ...check }, strict)
+    const found = { name: backend.name, wanted, ...(await inspectBackend(backend, wanted, ended.signal)) }
+    say(findingsText(found))
+    const { model, sampler } = found
+    if (model === undefined || sampler === undefined) return answerOf({ ...found, path, image: undefined }, strict)
+    // Loading a model may take minutes.
+    say('drawing one image…')
+    const image = await drawCheck(backend, { model, sampler }, parametersOf(model), finishImage, ended.signal)
+    if (path !== undefined) await writing(path, writeFile(path, image.png))
+    return answerOf({ ...found, path, image }, strict)
   } finally {
     for (const signal of ENDS) process.removeListener(signal, end)
     await backend.close()
@@ -113,27 +132,28 @@ async function readCatalog(find: FindConfig): Promise<Catalog> {
 const fileOf = (named: string, models: readonly ModelVersion[]): string =>
   models.find(({ id }) => `${id}` === named)?.filename ?? named
 
-type Checked = BackendCheck & {
+type Found = BackendFindings & {
   /** The backend's. */
   readonly name: string
   /** Model files it should have. */
   readonly wanted: readonly string[]
+}
+
+type Checked = Found & {
+  /** Undefined: it could draw none. */
+  readonly image: DrawnCheck | undefined
   /** The image's file; undefined: it is not kept. */
   readonly path: string | undefined
 }
 
-function answerOf(checked: Checked, strict: boolean): Answer {
-  const { name, wanted, path, models, ambiguous, missingModels, missingSamplers } = checked
-  const { sizeMultiple, advice, image, lacks } = checked
-  const remark = remarkOn(checked)
-  const failed = !image || missingModels.length > 0 || (strict && missingSamplers.length > 0)
+function findingsText({ name, wanted, models, ambiguous, missingModels, missingSamplers, ...more }: Found): string {
   const found = (all: readonly string[], missing: readonly string[]) =>
     `${all.length - missing.length} of ${all.length}${missing.length > 0 ? `; missing: ${missing.join(', ')}` : ''}`
   const nearest = missingModels.map((file) => withNearest(file, models ?? []))
   const lines = [
     `${name} answers`,
     `models: ${found(wanted, nearest)}`,
-    ...lacks,
+    ...more.lacks,
     missingModels.some((file) => !isDefinition(file)) &&
       models &&
       `it has: ${ownNames(models).join(', ') || 'no models'}`,
@@ -141,11 +161,16 @@ function answerOf(checked: Checked, strict: boolean): Answer {
       (file) => `${file} is the name of several checkpoints there, so none of them is used: rename all but one`,
     ),
     `samplers: ${found(SAMPLERS, missingSamplers)}`,
-    ...advice,
-    sizeMultiple > 8 && `sizes: multiples of ${sizeMultiple} only`,
-    image &&
-      `image: ${image.width}×${image.height}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s${path === undefined ? '' : `: ${path}`}`,
+    ...more.advice,
+    more.sizeMultiple > 8 && `sizes: multiples of ${more.sizeMultiple} only`,
   ]
+  return lines.filter(Boolean).join('\n')
+}
+
+function answerOf(checked: Checked, strict: boolean): Answer {
+  const { name, path, models, ambiguous, missingModels, missingSamplers, image, lacks } = checked
+  const remark = remarkOn(checked)
+  const failed = !image || missingModels.length > 0 || (strict && missingSamplers.length > 0)
   return {
     json: {
       ...{ ok: !failed, backend: name, models, missing_models: missingModels, ambiguous_models: ambiguous },
@@ -153,7 +178,9 @@ function answerOf(checked: Checked, strict: boolean): Answer {
       lacks,
       image: image && { path: path ?? null, ...jsonOf(image, 'model', 'sampler', 'tookMs') },
     },
-    text: lines.filter(Boolean).join('\n'),
+    text:
+      image &&
+      `image: ${image.width}×${image.height}, ${image.model}, ${image.sampler}, ${image.steps} steps, in ${(image.tookMs / 1000).toFixed(1)} s${path === undefined ? '' : `: ${path}`}`,
     failed,
     remark: remark && `${image ? 'warning' : 'error'}: ${remark}`,
   }

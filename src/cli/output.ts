@@ -6,8 +6,8 @@ type Cell = string | number | boolean | Date | null | undefined
 
 export interface Answer {
   readonly json: unknown
-  /** Without the line end. */
-  readonly text: string
+  /** Without the line end; undefined: all has been said. */
+  readonly text: string | undefined
   /** The exit code is then 1. */
   readonly failed?: boolean
   /** A line for stderr: `error: …` or `warning: …`. */

@@ -53,9 +53,13 @@ export async function runCli(
       writeErr: (text) => stderr.write(text),
       outputError: () => undefined,
     })
+  const isJson = () => program.opts().json === true
+  // Subscribers and GPU servers have written some of it.
+  const write = (text: string) => stdout.write(`${printable(text)}\n`)
+  const say = (text: string) => void (isJson() || write(text))
   const print = ({ json, text, failed = false, remark }: Answer) => {
-    // Subscribers and GPU servers have written some of it.
-    stdout.write(`${printable(program.opts().json ? JSON.stringify(json) : text)}\n`)
+    if (isJson()) write(JSON.stringify(json))
+    else if (text !== undefined) write(text)
     if (remark !== undefined) complain(remark)
     exitCode = failed ? 1 : 0
   }
@@ -83,7 +87,7 @@ export async function runCli(
   storageCommands(program, run, complain)
   moderationCommands(program, run)
   auditCommand(program, run)
-  backendCommands(program, find, print)
+  backendCommands(program, find, say, print)
   workflowCommands(program, print)
   explainMistakes(program, command)
   try {

@@ -10,6 +10,7 @@ import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { startOpenAiStandIn } from '../stand-ins/openai/openai-stand-in.js'
 import { startSdCppStandIn } from '../stand-ins/sdcpp/sdcpp-stand-in.js'
 import { givenKoboldCpp } from '../support/koboldcpp.js'
+import { until } from '../support/until.js'
 
 const directory = await mkdtemp(join(tmpdir(), 'easel-check-'))
 const output = join(directory, 'image.png')
@@ -28,8 +29,10 @@ async function givenServer(options: StandInOptions = {}) {
 /** On a machine that knows no database. */
 const check = (...args: readonly string[]) => checkInto(output, ...args)
 
-async function checkInto(path: string, ...args: readonly string[]) {
-  const said = { stdout: '', stderr: '' }
+const checkInto = (path: string, ...args: readonly string[]) => checkSaying({ stdout: '', stderr: '' }, path, ...args)
+
+/** @param said what it has said so far */
+async function checkSaying(said: { stdout: string; stderr: string }, path: string, ...args: readonly string[]) {
   const collect = (stream: 'stdout' | 'stderr') => ({ write: (text: string) => (said[stream] += text) })
   const code = await runCli(
     ['backend', 'check', ...args, '--output', path],
@@ -49,10 +52,22 @@ describe('backend check', () => {
     const { code, stdout, stderr } = await check(server.inferenceUrl, '--model', 'mine.safetensors')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(
-      /models: 1 of 1\nsamplers: 18 of 18\n.*512×512, mine\.safetensors, euler_a, 8 steps, in \d+\.\d s/,
+      /models: 1 of 1\nsamplers: 18 of 18\ndrawing one image…\nimage: 512×512, mine\.safetensors, euler_a, 8 steps, in \d+\.\d s/,
     )
     expect(stdout).toContain(output)
     expect(await sharp(output).metadata()).toMatchObject({ format: 'png', width: 512, height: 512 })
+  })
+
+  it('says what it has found before the image is drawn, which may take minutes', async () => {
+    const server = await givenServer({ models: ['mine.safetensors'] })
+    server.set({ held: true })
+    const said = { stdout: '', stderr: '' }
+    const checked = checkSaying(said, output, server.inferenceUrl, '--model', 'mine.safetensors', 'other.safetensors')
+    await until(() => said.stdout.endsWith('drawing one image…\n'), 'the line before the image')
+    expect(said.stdout).toMatch(/ answers\nmodels: 1 of 2; missing: other\.safetensors\nit has: .*\nsamplers: /)
+    server.set({ held: false })
+    const { stdout } = await checked
+    expect(stdout).toMatch(/drawing one image…\nimage: 512×512, [^\n]*\n$/)
   })
 
   it('lets no name that the server has chosen act on the terminal', async () => {
@@ -108,7 +123,7 @@ describe('backend check', () => {
       server.files.set('output/mine.png', Buffer.alloc(0))
       expect(await told()).not.toContain('temp/')
       for (let n = 0; n < 5000; n++) server.files.set(`temp/ComfyUI_temp_${n}_.png`, Buffer.alloc(0))
-      const line = 'temp/ of ComfyUI holds 5002 files, which slow down each image: let a timer remove the empty ones'
+      const line = 'temp/ of ComfyUI holds 5001 files, which slow down each image: let a timer remove the empty ones'
       if (version === 'new') expect(await told()).toContain(line)
       else expect(await told()).not.toContain('temp/')
     }

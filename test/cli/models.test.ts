@@ -169,7 +169,7 @@ describe('models import', () => {
       await importing([{ ...FLUX, workflow: graph() }])
       const check = ['backend', 'check', gpu.url, '--model', '301']
       expect((await easel.run(check)).stdout).toMatch(
-        /models: 1 of 1\n.*\nimage: 512×768, flux\.1-dev@1, euler, 8 steps, /,
+        /models: 1 of 1\nsamplers: .*\ndrawing one image…\nimage: 512×768, flux\.1-dev@1, euler, 8 steps, /,
       )
       Object.assign(gpu.nodes.CheckpointLoaderSimple ?? {}, { ckpt_name: [] })
       const { stdout, code } = await easel.run(check)
@@ -267,7 +267,9 @@ describe('models import', () => {
       onTestFinished(gpu.close)
       await importing([{ ...PONY, options: { hires, vae: 'mse.safetensors' } }])
       const check = ['backend', 'check', gpu.url, '--model', '101']
-      expect((await easel.run(check)).stdout).toMatch(/models: 1 of 1\n.*\nimage: 768×768, ponyDiffusionV6XL@1, /)
+      expect((await easel.run(check)).stdout).toMatch(
+        /models: 1 of 1\nsamplers: .*\ndrawing one image…\nimage: 768×768, ponyDiffusionV6XL@1, /,
+      )
       vae.pop()
       const { stdout, code } = await easel.run(check)
       expect([code, stdout]).toEqual([
