@@ -12,16 +12,13 @@ import { type BackendFindings, type DrawnCheck, drawCheck, inspectBackend } from
 import { createBackend } from '../inference/create-backend.js'
 import { recognize } from '../inference/recognize.js'
 import { parseServerUrl } from '../inference/server-http.js'
-import type { Config } from '../process/config.js'
-import { withOperator } from './connection.js'
+import { type FindConfig, withOperator } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { type Answer, jsonOf } from './output.js'
 
 /** Loading a large checkpoint from a slow disk takes a minute or two. */
 const DRAW_MS = 300_000
 const RECOGNIZE_MS = 10_000
-
-type FindConfig = () => Promise<Config | undefined>
 
 /**
  * @param find looks for a database, which a check can do without

@@ -25,6 +25,9 @@ export async function findConfig(env: NodeJS.ProcessEnv, localDirectory: string)
   return parseConfig({ ...env, DATABASE_URL: url, BASE_URL: env.BASE_URL || (await localBaseUrl(localDirectory)) })
 }
 
+/** Finds the configuration of a command that can do without a database. */
+export type FindConfig = () => Promise<Config | undefined>
+
 const stackSchema = z.object({ url: z.string() })
 
 async function localBaseUrl(directory: string): Promise<string | undefined> {

@@ -8,6 +8,8 @@ export interface Answer {
   readonly json: unknown
   /** Without the line end; undefined: all has been said. */
   readonly text: string | undefined
+  /** What to do next, below the text: it names commands as `"easel …"`, and is printed with the name that works here. */
+  readonly hint?: string | undefined
   /** The exit code is then 1. */
   readonly failed?: boolean
   /** A line for stderr: `error: …` or `warning: …`. */

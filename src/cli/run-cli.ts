@@ -57,9 +57,10 @@ export async function runCli(
   // Subscribers and GPU servers have written some of it.
   const write = (text: string) => stdout.write(`${printable(text)}\n`)
   const say = (text: string) => void (isJson() || write(text))
-  const print = ({ json, text, failed = false, remark }: Answer) => {
+  const print = ({ json, text, hint, failed = false, remark }: Answer) => {
     if (isJson()) write(JSON.stringify(json))
     else if (text !== undefined) write(text)
+    if (hint !== undefined) say(withCommand(hint, command))
     if (remark !== undefined) complain(remark)
     exitCode = failed ? 1 : 0
   }
@@ -88,7 +89,7 @@ export async function runCli(
   moderationCommands(program, run)
   auditCommand(program, run)
   backendCommands(program, find, say, print)
-  workflowCommands(program, print)
+  workflowCommands(program, find, print)
   explainMistakes(program, command)
   try {
     await useProxy(env)

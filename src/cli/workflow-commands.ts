@@ -1,16 +1,20 @@
 import { readFile } from 'node:fs/promises'
+import { parse } from 'node:path'
 import type { Command } from 'commander'
 import type { WorkflowReport } from '../core/operator/workflow-models.js'
+import { operatorModelStore } from '../db/operator/catalog.js'
 import { nodeClasses } from '../inference/comfyui/node-classes.js'
 import type { BoundWorkflow } from '../inference/comfyui/workflow/bind-workflow.js'
 import { classesOf, fitted } from '../inference/comfyui/workflow/server-lacks.js'
 import { workflowDocument } from '../inference/comfyui/workflow/workflow-definition.js'
 import { createServerHttp, parseServerUrl } from '../inference/server-http.js'
 import { boundWorkflow, defaultsOf, WORKFLOW_PARAMETERS, workflowReport } from '../process/workflow-report.js'
+import { type FindConfig, withOperator } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { type Answer, table } from './output.js'
 
-export function workflowCommands(program: Command, print: (answer: Answer) => void): void {
+/** @param find looks for a database, which a check can do without */
+export function workflowCommands(program: Command, find: FindConfig, print: (answer: Answer) => void): void {
   program
     .command('workflow')
     .description('ComfyUI workflows')
@@ -24,9 +28,30 @@ export function workflowCommands(program: Command, print: (answer: Answer) => vo
     )
     .action(async (file, { allowNode = [], server }) => {
       const bound = await readBound(file, allowNode)
-      print(answerOf(bound, server === undefined ? undefined : await lacksOf(bound, server)))
+      const lacks = server === undefined ? undefined : await lacksOf(bound, server)
+      print(answerOf(bound, lacks, entryOf(file, allowNode, await freeId(find))))
     })
 }
+
+/** The built-in versions have IDs up to 99. */
+const FIRST_ID = 101
+
+/** For a new version: above those of the catalog, where there is one. */
+async function freeId(find: FindConfig): Promise<number> {
+  const used = async () => {
+    const config = await find()
+    return config ? withOperator(config, ({ db }) => operatorModelStore(db).list()) : []
+  }
+  const ids = (await used().catch(() => [])).map(({ id }) => id)
+  return Math.max(FIRST_ID, ...ids.map((id) => id + 1))
+}
+
+/** As `easel models import` takes it from a file in this folder; names and price are the operator's to choose. */
+const entryOf = (file: string, allowNodes: readonly string[], id: number) => ({
+  ...{ id, name: 'v1', model_name: parse(file).name, base_model: 'Other', type: 'Workflow' },
+  ...{ workflow_file: file, credits_per_image: 1 },
+  ...(allowNodes.length > 0 && { allow_nodes: allowNodes }),
+})
 
 /** What a server lacks for the workflow, a sentence each. @throws OperatorError where it cannot be asked */
 async function lacksOf(bound: BoundWorkflow, url: string): Promise<readonly string[]> {
@@ -57,8 +82,11 @@ async function readBound(file: string, allowNodes: readonly string[]): Promise<B
   return boundWorkflow(content, allowNodes)
 }
 
-/** @param lacks of a server; undefined where none was asked */
-function answerOf(bound: BoundWorkflow, lacks?: readonly string[]): Answer {
+/**
+ * @param lacks of a server; undefined where none was asked
+ * @param entry with which it can be imported
+ */
+function answerOf(bound: BoundWorkflow, lacks: readonly string[] | undefined, entry: object): Answer {
   const { binding, fixed, needs, notes, sizeMultiple } = bound
   const { places, sections } = workflowReport(bound)
   const parts = [
@@ -68,6 +96,8 @@ function answerOf(bound: BoundWorkflow, lacks?: readonly string[]): Answer {
       (lacks.length === 0
         ? 'The server has all that it needs.'
         : section({ title: 'What the server lacks', lines: lacks })),
+    'To offer it, save this as models.json here, with an ID, names and a price of your own:',
+    JSON.stringify([entry], null, 2),
   ]
   const json = {
     bound: Object.fromEntries(
@@ -82,9 +112,11 @@ function answerOf(bound: BoundWorkflow, lacks?: readonly string[]): Answer {
       needs,
       notes,
       lacks,
+      entry,
     },
   }
-  return { json, text: parts.filter(Boolean).join('\n\n'), failed: (lacks?.length ?? 0) > 0 }
+  const hint = '\nThen run "easel models import models.json".'
+  return { json, text: parts.filter(Boolean).join('\n\n'), hint, failed: (lacks?.length ?? 0) > 0 }
 }
 
 const section = ({ title, lines }: WorkflowReport['sections'][number]): string =>

@@ -84,7 +84,7 @@ describe('workflow check', () => {
     const gpu = await startComfyuiStandIn({ models, loads: { lora: ['noise-nano-lora.safetensors'] } })
     onTestFinished(gpu.close)
     const has = await easel.run(check('b-lora', '--server', gpu.url))
-    expect([has.code, has.stdout]).toEqual([0, expect.stringMatching(/\nThe server has all that it needs\.\n$/)])
+    expect([has.code, has.stdout]).toEqual([0, expect.stringContaining('\nThe server has all that it needs.\n')])
     Object.assign(gpu.nodes.LoraLoader ?? {}, { lora_name: [] })
     const lacks = await easel.run(check('b-lora', '--server', gpu.inferenceUrl))
     expect(lacks.code).toBe(1)
@@ -95,6 +95,27 @@ describe('workflow check', () => {
     expect(await easel.error(check('b-lora', '--server', gpu.url))).toMatch(
       /^comfyui\+http:\S+ can't be asked: .* Check that ComfyUI runs there\.$/,
     )
+  })
+
+  it('ends with an entry that can be imported as it is, under an ID that is free', async () => {
+    const { default: graph } = await import('../inference/comfyui/workflow/graphs/a-split-files.json')
+    const nodes: Record<string, object> = structuredClone(graph)
+    nodes['12'] = { class_type: 'VAELoaderFromUrl', inputs: { url: 'https://models.test/vae.safetensors' } }
+    const workflow = join(easel.storage, 'my flux.json')
+    await writeFile(workflow, JSON.stringify(nodes))
+    const check = ['workflow', 'check', workflow, '--allow-node', 'VAELoaderFromUrl']
+    const entriesOf = (stdout: string) => /^\[$.*^\]$/ms.exec(stdout)?.[0] ?? ''
+    const { stdout } = await easel.run(check)
+    expect(stdout).toMatch(/\n\nThen run "easel models import models\.json"\.\n$/)
+    const models = join(easel.storage, 'models.json')
+    await writeFile(models, entriesOf(stdout))
+    await easel.run(['models', 'import', models])
+    expect(await easel.json('models list')).toContainEqual(
+      expect.objectContaining({ id: 101, model_name: 'my flux', filename: 'my-flux-v1@1', credits_per_image: 1 }),
+    )
+    expect((await easel.json(check)).entry).toMatchObject({ id: 102, workflow_file: workflow })
+    const without = await easel.run(check, { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/easel' })
+    expect(JSON.parse(entriesOf(without.stdout))).toMatchObject([{ id: 101 }])
   })
 
   it('lets a node class pass that the operator allows', async () => {
