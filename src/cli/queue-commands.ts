@@ -72,8 +72,9 @@ async function showQueue({ db }: Operator) {
       })),
     ),
     table(
-      backends.map(({ name: backend, worker, up, loaded, models, seenAt, error }) => ({
-        ...{ backend, worker, up, loaded, models: models?.length ?? 'any', seen: seenAt, 'last error': error },
+      backends.map(({ name: backend, worker, up, loaded, models, seenAt, error, errorAt }) => ({
+        ...{ backend, worker, up, loaded, models: models?.length ?? 'any', seen: seenAt },
+        ...{ 'last error at': errorAt, 'last error': error },
       })),
     ),
     table(failures.map(({ count: failed, reason }) => ({ failed, reason }))),

@@ -42,7 +42,7 @@ describe('easel queue', () => {
     ])
     expect(seen.failures).toEqual([{ reason: 'The GPU ran out of memory.', count: 1 }])
     expect(seen.pauses).toMatchObject([{ scope: 'backend', target: 'a1111+http://gpu', reason: 'new GPU' }])
-    expect(await easel.text('queue')).toContain('it was away')
+    expect(await easel.text('queue')).toMatch(/ \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}it was away$/m)
     await easel.json(['resume', '--backend', 'a1111+http://gpu'])
   })
 })

@@ -94,6 +94,23 @@ it('a server draws although one of its models has a name that Postgres cannot ke
   }
 })
 
+it('the error of a server that was down is shown until it has drawn again', async () => {
+  const { db } = service
+  const shown = async () => (await db.pool.query('SELECT up, error, error_at FROM backends')).rows
+  await gpu.refuse()
+  await serve(gpu.inferenceUrl)
+  await until(async () => (await shown())[0]?.up === false, 'the backend to be down')
+  await gpu.accept()
+  await until(async () => (await shown())[0]?.up, 'the backend to be up')
+  const before = await shown()
+  expect(before).toMatchObject([{ error: expect.stringContaining('ECONNREFUSED'), error_at: expect.any(Date) }])
+  const user = await givenUser(db)
+  const { id } = await givenGeneration(db, user, { width: 64, height: 64 })
+  expect(await endOf(service, user, id)).toMatchObject({ status: 'succeeded' })
+  await until(async () => (await shown())[0]?.error === null, 'the error to be gone')
+  expect(await shown()).toEqual([{ up: true, error: null, error_at: null }])
+})
+
 it('what a server says of its failure is kept without what Postgres cannot keep', async () => {
   const serves = { models: [], samplers: [], maxSeed: 0, sizeMultiple: 1 }
   const condition = { loaded: undefined, error: 'it said \0 and \ud800' }

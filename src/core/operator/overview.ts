@@ -29,7 +29,7 @@ export interface BackendState {
   readonly models: readonly string[] | null
   /** The model file that is loaded, if that is known. */
   readonly loaded: string | null
-  /** Why it was last down, and since when. */
+  /** Why it was last down, and since when; null once it has worked since. */
   readonly error: string | null
   readonly errorAt: Date | null
 }

@@ -41,7 +41,7 @@ export function backendHealth(
   let serves = UNKNOWN
   /** The model of the last inference, which the server therefore has loaded. */
   let loaded: string | undefined
-  /** Why it was last down. */
+  /** Why it was last down; undefined once it has worked since. */
   let lastError: string | undefined
   /** How often it went down since a generation has finished. */
   let outages = 0
@@ -129,6 +129,8 @@ export function backendHealth(
     /** A generation has finished there, drawn or not: the next outage is a new one. */
     hasFinished(): void {
       outages = 0
+      // A generation may also end because its images cannot be stored, which is why the backend is down.
+      if (isUp) lastError = undefined
     },
     /** A model that it lists is missing: announced immediately, so that generations of it do not wait for this backend. */
     modelIsMissing(): void {

@@ -91,7 +91,7 @@ export interface RunStore {
 export interface BackendCondition {
   /** The model file that it has loaded, if that is known. */
   readonly loaded: string | undefined
-  /** Why it was last down, in the words of the log. */
+  /** Why it was last down, in the words of the log; undefined once it has worked since. */
   readonly error: string | undefined
   /** Nothing has succeeded there since an inference failed: others leave nothing to it. */
   readonly failing?: boolean
