@@ -2,23 +2,27 @@ import type { Command } from 'commander'
 import type { ModelVersion } from '../core/catalog/model-version.js'
 import { lowestPrice } from '../core/catalog/price.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
+import { type ImportedVersion, sayChange, sayUnserved } from '../core/operator/imported-versions.js'
+import { servingOf } from '../core/operator/serving.js'
 import { modelStore } from '../db/catalog/models.js'
-import { type ImportedModel, operatorModelStore } from '../db/operator/catalog.js'
+import { operatorModelStore } from '../db/operator/catalog.js'
+import { importModels } from '../process/import-models.js'
 import { toEntry } from '../process/model-entry.js'
-import { REASON, type ReasonOption, wholeNumber } from './arguments.js'
+import { type Confirm, REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { readModelFile } from './model-file.js'
 import { OperatorError } from './operator-error.js'
-import { plural, table } from './output.js'
+import { type Answer, jsonOf, plural, table } from './output.js'
 
-export function modelCommands(program: Command, run: Runner): void {
+export function modelCommands(program: Command, run: Runner, confirm: Confirm): void {
   const models = program.command('models').description('the model versions that users can choose')
   models
     .command('import')
     .description('add model versions, or update those whose ID exists already')
     .option(...REASON)
+    .option('--yes', 'let a version that is drawn now have what no GPU server that is up can draw')
     .argument('<file>', 'a JSON array in the fields of "easel models list --json"')
-    .action(run(importModels))
+    .action(run(importFile(confirm)))
   models.command('list').description('list all model versions, disabled ones too').action(run(listModels))
   const enabling = (name: string, description: string, enabled: boolean) =>
     models
@@ -40,52 +44,97 @@ export function modelCommands(program: Command, run: Runner): void {
 
 const VERSION = ['<id>', 'its ID', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER)] as const
 
-async function importModels({ recorded }: Operator, file: string, { reason }: ReasonOption) {
-  const models = await readModelFile(file)
-  const imported = await recorded(
-    reason,
-    (db) => operatorModelStore(db).import(models),
-    ({ outcome }) => (outcome === 'imported' ? [`imported ${plural(models.length, 'model version')}`, ''] : undefined),
-  )
-  if (imported.outcome === 'taken')
-    throw new OperatorError(
-      `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
-    )
-  return {
-    json: { imported: models.length },
-    text: [`Imported ${plural(models.length, 'model version')}.`, ...definitionLines(models, imported.filenames)].join(
-      '\n',
-    ),
-  }
-}
+type ImportOptions = ReasonOption & { readonly yes?: boolean }
 
-/** What became of the workflows. */
-const definitionLines = (models: readonly ImportedModel[], filenames: readonly string[]) =>
-  models.flatMap((model, n) =>
-    'definition' in model ? [`Version ${model.id} draws with ${filenames[n]}; "easel workflow check" says how.`] : [],
-  )
+const importFile =
+  (confirm: Confirm) =>
+  async ({ db, recorded }: Operator, file: string, { reason, yes = false }: ImportOptions): Promise<Answer> => {
+    const models = await readModelFile(file)
+    const imported = await importModels(db, models, {
+      isMeant: async (versions) =>
+        yes ||
+        (await confirm(`${sayUnserved(versions)}:\n${versions.flatMap(reasons).join('\n')}\nImport it all the same?`)),
+      recorded: (work) =>
+        recorded(reason, work, ({ outcome }) =>
+          outcome === 'imported' ? [`imported ${plural(models.length, 'model version')}`, ''] : undefined,
+        ),
+    })
+    if (imported.outcome === 'taken')
+      throw new OperatorError(
+        `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
+      )
+    if (imported.outcome === 'unserved')
+      throw new OperatorError(
+        [
+          `${sayUnserved(imported.versions)}: add --yes if that is what you mean.`,
+          ...imported.versions.flatMap(reasons),
+        ].join('\n'),
+      )
+    const { versions } = imported
+    return {
+      json: { imported: models.length, versions: versions.map((it) => jsonOf(it)) },
+      text: [`Imported ${plural(models.length, 'model version')}.`, ...versions.flatMap(linesOf)].join('\n'),
+      hint: models.length > 0 ? '"easel models list" shows all, and which GPU servers draw them.' : undefined,
+    }
+  }
+
+const reasons = ({ notServed }: Pick<ImportedVersion, 'notServed'>) => notServed.map((reason) => `  ${reason}`)
+
+/** What became of a version, and whether it can be drawn. */
+function linesOf(version: ImportedVersion): string[] {
+  const { id, filename, change, fields, servedBy } = version
+  const changed = fields.length > 0 && change !== 'new' ? ` (changed: ${fields.join(', ')})` : ''
+  const said = `${sayChange(change, id, filename)}${changed}`
+  if (servedBy.length > 0) return [`${said}; served by ${servedBy.join(', ')}.`]
+  return [`${said}; no GPU server that is up can draw it:`, ...reasons(version)]
+}
 
 /** Its JSON can be imported again. */
 async function listModels({ db, config }: Operator) {
-  const models = await operatorModelStore(db).list()
+  const store = operatorModelStore(db)
+  const [models, backends] = await Promise.all([store.list(), store.backends()])
   const usual = await modelStore(db, config.defaultModelVersionId).findDefault()
+  const listed = models.map((model) => ({ model, ...servingOf(backends, model) }))
+  const lines = table(
+    listed.map(({ model, servedBy }) => ({
+      id: model.id,
+      version: shortened(`${model.modelName} ${model.name}`, 24),
+      file: shortened(model.filename, 26),
+      credits: creditsOf(model),
+      marks: marksOf(model, usual?.id),
+      'served by': model.enabled ? shortened(serversOf(servedBy), 22) : 'off',
+    })),
+    'No model versions: import some with "models import FILE.json".',
+  )
+  const reasons = new Map<string, number[]>()
+  for (const { model, notServed } of listed)
+    if (model.enabled) for (const reason of notServed) reasons.set(reason, [...(reasons.get(reason) ?? []), model.id])
+  const why = [...reasons].map(([reason, ids]) => `  ${ids.join(', ')}: ${reason}`)
   return {
-    json: models.map(toEntry),
-    text: table(
-      models.map((it) => ({
-        ...{ id: it.id, model: it.modelName, version: it.name, base: it.baseModel, type: it.type, file: it.filename },
-        ...{
-          credits: creditsOf(it),
-          nsfw: it.nsfw,
-          enabled: it.enabled,
-          default: it.id === usual?.id,
-          'create image': it.createImageModel,
-        },
-      })),
-      'No model versions: import some with "models import FILE.json".',
-    ),
+    json: listed.map(({ model, servedBy, notServed }) => ({
+      ...toEntry(model),
+      served_by: servedBy,
+      not_served: notServed,
+    })),
+    text: why.length > 0 ? [lines, '', 'Served by nobody:', ...why].join('\n') : lines,
   }
 }
+
+/** In a line that fits a terminal. */
+const shortened = (text: string, length: number): string => {
+  const letters = [...text]
+  return letters.length > length ? `${letters.slice(0, length - 1).join('')}…` : text
+}
+
+/** Without the kind of server, which `--json` has. */
+const serversOf = (names: readonly string[]): string => {
+  const [first, ...others] = names.map((name) => name.replace(/^\w+\+https?:\/\//, ''))
+  if (first === undefined) return 'nobody'
+  return others.length > 0 ? `${shortened(first, 15)} and ${others.length}` : first
+}
+
+const marksOf = ({ id, nsfw }: ModelVersion, usual: number | undefined): string =>
+  [id === usual && 'default', nsfw && 'NSFW'].filter(Boolean).join(' ')
 
 /** Per image; with a formula, what it is at least. */
 const creditsOf = (model: ModelVersion) => (model.pricing ? `from ${lowestPrice(model)}` : model.creditsPerImage)

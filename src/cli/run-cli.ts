@@ -58,7 +58,7 @@ export async function runCli(
   const write = (text: string) => stdout.write(`${printable(text)}\n`)
   const say = (text: string) => void (isJson() || write(text))
   const print = ({ json, text, hint, failed = false, remark }: Answer) => {
-    if (isJson()) write(JSON.stringify(json))
+    if (isJson()) write(JSON.stringify(json, null, 2))
     else if (text !== undefined) write(text)
     if (hint !== undefined) say(withCommand(hint, command))
     if (remark !== undefined) complain(remark)
@@ -80,7 +80,7 @@ export async function runCli(
   subscriptionCommands(program, run)
   creditCommands(program, run, confirm)
   keyCommands(program, run)
-  modelCommands(program, run)
+  modelCommands(program, run, confirm)
   jobCommands(program, run)
   queueCommands(program, run)
   usageCommand(program, run)

@@ -8,6 +8,8 @@ export const MOVED = 'generation_moved'
 export const FINISHED = 'generation_finished'
 /** Sent by a worker that got a job which it cannot do. */
 export const WAITING = 'generation_waiting'
+/** Sent by an import, which asks whether backends can draw with a definition. */
+export const DEFINITION_ASKED = 'definition_asked'
 
 const RECONNECT_MS = 500
 
@@ -19,7 +21,7 @@ const RECONNECT_MS = 500
 export function listenTo(
   databaseUrl: string,
   channels: string | readonly string[],
-  onNotice: (payload: string) => void,
+  onNotice: (payload: string, channel: string) => void,
   onError: (error: Error) => void,
 ): { close(): Promise<void> } {
   let closed = false
@@ -47,7 +49,7 @@ export function listenTo(
     }
     client.on('error', reconnect)
     client.on('end', () => reconnect())
-    client.on('notification', ({ payload }) => onNotice(payload ?? ''))
+    client.on('notification', ({ payload, channel }) => onNotice(payload ?? '', channel))
     try {
       await client.connect()
       for (const channel of [channels].flat()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
@@ -72,13 +74,15 @@ const CALL = statement('call_workers')`SELECT pg_notify(${WAITING}, '')`
 /**
  * Lets a worker wake the others for a job that it got and can't do: the job is used up, and they would find the generation
  * only by their next poll.
+ * @param onAsked an import wants to know what its backends can draw with
  */
 export function workerCall(
   { pool }: Database,
   databaseUrl: string,
-  onCall: () => void,
+  { onCall, onAsked }: { readonly onCall: () => void; readonly onAsked: () => void },
   onError: (error: Error) => void,
 ): { callOthers(): Promise<void>; close(): Promise<void> } {
-  const { close } = listenTo(databaseUrl, WAITING, onCall, onError)
+  const onNotice = (_: string, channel: string) => (channel === DEFINITION_ASKED ? onAsked() : onCall())
+  const { close } = listenTo(databaseUrl, [WAITING, DEFINITION_ASKED], onNotice, onError)
   return { callOthers: () => CALL.run(pool).catch(onError), close }
 }

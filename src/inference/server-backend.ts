@@ -76,10 +76,14 @@ interface ServerKind<Server extends Discovered, Model> {
   modelOf(server: Server, filename: string): Model | undefined
   /** Why the server can't draw a checkpoint with these options, a sentence each; none if it can. */
   lacking(server: Server, options: CheckpointOptions): readonly string[]
+  /** Whether it tells in `offers` which workflows it draws with; without it, it draws with none. */
+  readonly drawsWorkflows?: boolean
   /** Splits the seeds into one list per inference. */
   runsOf(seeds: readonly number[]): readonly (readonly number[])[]
   infer(asked: Asked<Server, Model>, call: Call): Promise<InferredImage[]>
 }
+
+const NO_WORKFLOWS = ['It draws no workflows: only ComfyUI does.']
 
 /** A server as it was when it was asked, and the definitions that were needed then, by name. */
 interface Known<Server> {
@@ -116,7 +120,8 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     const offers = kind.offers(now.server)
     const lacks = [...now.definitions.keys()].flatMap((filename) => {
       const checkpoint = checkpointIn(now, filename)
-      return checkpoint ? [[filename, lacksOf(now.server, checkpoint)] as const] : []
+      if (checkpoint) return [[filename, lacksOf(now.server, checkpoint)] as const]
+      return kind.drawsWorkflows ? [] : [[filename, NO_WORKFLOWS] as const]
     })
     const able = lacks.filter(([, sentences]) => sentences.length === 0).map(([filename]) => filename)
     // The catalog has no other names, and Postgres would refuse the whole list.

@@ -97,6 +97,13 @@ export const toEntry = ({ pricing, parameters, ...model }: ModelVersion) => ({
   }),
 })
 
+/** What a list of versions says of the GPU servers, which is nothing to import. */
+function withoutServing(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { served_by: _, not_served: __, ...given } = value as Record<string, unknown>
+  return given
+}
+
 const refusal = (sentence: string) => new AppError('invalid_request', sentence)
 
 /**
@@ -107,8 +114,9 @@ export async function modelOfEntry(
   value: unknown,
   readWorkflow: (path: string) => Promise<string>,
 ): Promise<ImportedModel> {
-  const parsed = entry.safeParse(value)
-  if (!parsed.success) throw refusal(`${mistakeOf(parsed.error, value)}.`)
+  const given = withoutServing(value)
+  const parsed = entry.safeParse(given)
+  if (!parsed.success) throw refusal(`${mistakeOf(parsed.error, given)}.`)
   const { credits_per_megapixel, credits_per_step, minimum_credits, ...its } = parsed.data
   const { defaults, limits, ignored, size_multiple, scale, ...same } = its
   const { filename, workflow, workflow_file, allow_nodes, options, ...described } = same

@@ -107,7 +107,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     for (const loop of loops) void loop.serve()
   }
   const onCallsLost = foundation.onNotificationsLost('calls of other workers are lost')
-  const call = workerCall(db, config.databaseListenUrl, pollForWork, onCallsLost)
+  const onAsked = () => {
+    for (const loop of loops) loop.look()
+  }
+  const call = workerCall(db, config.databaseListenUrl, { onCall: pollForWork, onAsked }, onCallsLost)
   // A job only wakes: one idle backend after the other tries to claim. If none can, other workers may.
   const serve = async () => {
     for (const loop of loops) if (await loop.serve()) return

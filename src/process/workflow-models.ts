@@ -1,8 +1,8 @@
 import { isDefinition } from '../core/catalog/model-definition.js'
 import type { WorkflowModels } from '../core/operator/workflow-models.js'
 import type { Database } from '../db/client.js'
-import { operatorModelStore } from '../db/operator/catalog.js'
 import { recorded } from '../db/operator/operator-actions.js'
+import { importModels } from './import-models.js'
 import { modelOfEntry, toEntry } from './model-entry.js'
 import { boundWorkflow, workflowReport } from './workflow-report.js'
 
@@ -10,7 +10,7 @@ import { boundWorkflow, workflowReport } from './workflow-report.js'
 export const workflowModels = (db: Database): WorkflowModels => ({
   check: ({ source, allowNodes }) => workflowReport(boundWorkflow(source, allowNodes)),
 
-  async import({ source, existing, allowNodes, ...version }, by) {
+  async import({ source, existing, allowNodes, isMeant, ...version }, by) {
     const kept = existing && toEntry(existing)
     const entry = {
       ...{ id: version.id, name: version.name, model_name: version.modelName, base_model: version.baseModel },
@@ -21,15 +21,18 @@ export const workflowModels = (db: Database): WorkflowModels => ({
       ...(existing && isDefinition(existing.filename) && { filename: existing.filename }),
     }
     const model = await modelOfEntry(entry, async () => source)
-    return recorded(
-      db,
-      async (on) => {
-        const imported = await operatorModelStore(on).import([model], !existing)
-        // It names no Create Image model that another version could have.
-        if (imported.outcome === 'taken') throw new Error(`${imported.by} has ${imported.createImageModel}`)
-        return `${imported.filenames[0]}`
-      },
-      (filename) => ({ ...by, action: `imported ${filename} for model version`, target: `${version.id}` }),
-    )
+    const imported = await importModels(db, [model], {
+      onlyNew: !existing,
+      isMeant: async () => isMeant,
+      recorded: (work) =>
+        recorded(db, work, (done) =>
+          done.outcome === 'imported'
+            ? { ...by, action: `imported ${done.filenames[0]} for model version`, target: `${version.id}` }
+            : undefined,
+        ),
+    })
+    // It names no Create Image model that another version could have.
+    if (imported.outcome === 'taken') throw new Error(`${imported.by} has ${imported.createImageModel}`)
+    return imported
   },
 })

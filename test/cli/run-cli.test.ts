@@ -22,7 +22,7 @@ describe('the command line', () => {
     for (const line of ['--json user create any1', 'user --json create any2', 'user create --json any3']) {
       const { code, stdout } = await easel.run(line)
       expect(code).toBe(0)
-      expect(stdout).toMatch(/^\{.*\}\n$/)
+      expect(stdout).toMatch(/^\{\n {2}.*\n\}\n$/s)
       expect(JSON.parse(stdout)).toMatchObject({ credits: 0 })
     }
   })

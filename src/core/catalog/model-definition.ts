@@ -22,8 +22,8 @@ export const withoutRevision = (filename: string): string => filename.replace(RE
 
 export interface DefinitionStore {
   /**
-   * Those of enabled model versions and of generations that have not ended, a second old at most. While Postgres cannot
-   * be asked, as they were last. Never fails.
+   * Those of enabled model versions, of generations that have not ended, and of imports that ask about them, a second old
+   * at most. While Postgres cannot be asked, as they were last. Never fails.
    */
   needed(): Promise<readonly ModelDefinition[]>
 }

@@ -1,5 +1,6 @@
 import type { ModelVersion } from '../catalog/model-version.js'
 import type { ActedBy } from './operator-actions.js'
+import type { BackendState } from './overview.js'
 
 export const MAX_PRICE = 1_000_000
 
@@ -7,6 +8,8 @@ export const MAX_PRICE = 1_000_000
 export interface CatalogChanges {
   /** Disabled ones too, in the catalog's order. */
   list(): Promise<ModelVersion[]>
+  /** As their workers have announced them last. */
+  backends(): Promise<BackendState[]>
   /** What is queued still runs. */
   setEnabled(id: number, enabled: boolean, by: ActedBy): Promise<boolean>
   /** In credits per image, for what is submitted from now on. */

@@ -29,6 +29,8 @@ export interface BackendState {
   readonly models: readonly string[] | null
   /** The model file that is loaded, if that is known. */
   readonly loaded: string | null
+  /** By definition that it cannot draw with: what it lacks, a sentence each. */
+  readonly lacks: Readonly<Record<string, readonly string[]>> | null
   /** Why it was last down, and since when; null once it has worked since. */
   readonly error: string | null
   readonly errorAt: Date | null

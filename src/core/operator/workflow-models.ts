@@ -1,5 +1,6 @@
 /** ComfyUI workflows that operators bring. */
 import type { ModelVersion } from '../catalog/model-version.js'
+import type { ImportAnswer } from './imported-versions.js'
 import type { ActedBy } from './operator-actions.js'
 
 /** A ComfyUI workflow, as an operator brings it. */
@@ -24,6 +25,8 @@ export interface WorkflowVersion
     Pick<ModelVersion, 'id' | 'name' | 'modelName' | 'baseModel' | 'nsfw' | 'creditsPerImage'> {
   /** An image's size divided by the one that is asked for, where the workflow does not say it. */
   readonly scale: number | undefined
+  /** Whether it may replace what is drawn now although no backend that is up can draw it. */
+  readonly isMeant: boolean
   /** The version with this ID as it is now, which gets another workflow; undefined: the ID must be free. */
   readonly existing: ModelVersion | undefined
 }
@@ -31,6 +34,6 @@ export interface WorkflowVersion
 /** Each throws invalid_request with one sentence that says what to change. */
 export interface WorkflowModels {
   check(workflow: BroughtWorkflow): WorkflowReport
-  /** Records the act with it. @returns the name and revision that the version draws with, `flux.1-dev@2` */
-  import(version: WorkflowVersion, by: ActedBy): Promise<string>
+  /** Records the act with it. Asks the backends that are up whether they can draw it, which takes seconds. */
+  import(version: WorkflowVersion, by: ActedBy): Promise<ImportAnswer>
 }

@@ -1,7 +1,7 @@
 /** What the backends say of themselves. */
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { BackendRegistry } from '../../core/generations/run/ports.js'
+import type { BackendCondition, BackendRegistry } from '../../core/generations/run/ports.js'
 import { ALIVE_MS, type AnnouncedBackend, type ServableNow, unservable } from '../../core/generations/servable.js'
 import { snapshot } from '../../lib/batch.js'
 import { storable } from '../../lib/text.js'
@@ -20,11 +20,11 @@ const excluded = alias(b, 'excluded')
 // A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
 const ANNOUNCE = statement('announce_backend')`
   ${insertInto(b, {
-    ...typedParams(b, 'worker', 'name', 'up', 'loaded', 'error', 'failing', ...ABILITIES),
+    ...typedParams(b, 'worker', 'name', 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES),
     errorAt: sql`CASE WHEN ${param('error')}::text IS NOT NULL THEN now() END`,
   })}
   ON CONFLICT (worker, name) DO UPDATE SET ${setList(b, {
-    ...columns(excluded, 'up', 'loaded', 'error', 'failing', ...ABILITIES),
+    ...columns(excluded, 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES),
     seenAt: sql`now()`,
     errorAt: sql`CASE WHEN ${b.error} IS NOT DISTINCT FROM ${excluded.error} AND (${excluded.up} OR NOT ${b.up})
       THEN ${b.errorAt} ELSE ${excluded.errorAt} END`,
@@ -38,12 +38,24 @@ export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
     name,
     up,
     serves,
-    { loaded, error, failing = false } = { loaded: undefined, error: undefined },
+    { loaded, error, failing = false, lacks } = { loaded: undefined, error: undefined },
   ) {
-    const said = error === undefined ? undefined : storable(error)
-    await ANNOUNCE.run(pool, { worker, name, up, loaded, error: said, failing, maxCfgScale: undefined, ...serves })
+    const condition = { loaded, error: error === undefined ? undefined : storable(error), failing, lacks: kept(lacks) }
+    await ANNOUNCE.run(pool, { worker, name, up, ...condition, maxCfgScale: undefined, ...serves })
   },
 })
+
+/** Of each definition so many sentences; each may name files of the server, however long their names are. */
+const SENTENCES = 20
+const MAX_LENGTH = 500
+
+const kept = (lacks: BackendCondition['lacks'] = new Map()) =>
+  Object.fromEntries(
+    [...lacks].map(([filename, sentences]) => [
+      filename,
+      sentences.slice(0, SENTENCES).map((it) => storable(it.slice(0, MAX_LENGTH))),
+    ]),
+  )
 
 const msSince = (time: SQLWrapper) => sql`extract(epoch FROM now() - ${time})::float8 * 1000`
 

@@ -7,13 +7,17 @@ import { generations as g } from '../schema/generations.js'
 import { columns, param, selectAs, statement } from '../statement.js'
 import { QUEUED } from './claim.js'
 
+/** For how long workers look at a definition that an import has asked about. */
+const ASKED_FOR_MS = 60_000
+
 const of = (lane: string) => sql`EXISTS (
   SELECT FROM ${g} WHERE ${QUEUED} AND ${g.lane} = ${sql.raw(`'${lane}'`)} AND ${g.filename} = ${d.filename})`
 
-// Each of the three is one look into an index.
+// Each but the age of a question is one look into an index.
 const NEEDED = statement<Pick<ModelDefinition, 'filename'>>('needed_definitions')`
   SELECT ${d.filename} FROM ${d}
-   WHERE EXISTS (SELECT FROM ${m} WHERE ${m.enabled} AND ${m.filename} = ${d.filename}) OR ${of('personal')}
+   WHERE EXISTS (SELECT FROM ${m} WHERE ${m.enabled} AND ${m.filename} = ${d.filename})
+      OR ${d.askedAt} > now() - interval '1 millisecond' * ${ASKED_FOR_MS} OR ${of('personal')}
       OR ${of('create_image')} OR ${d.filename} IN (SELECT ${g.filename} FROM ${g} WHERE ${g.status} = 'processing')`
 
 const READ = statement<ModelDefinition>('read_definitions')`

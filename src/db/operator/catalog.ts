@@ -1,12 +1,14 @@
 import { and, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { invalidParameter } from '../../core/errors.js'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { columns, param, setList, statement } from '../statement.js'
-import { revisionOf } from './definition-revisions.js'
+import { askAbout, revisionOf } from './definition-revisions.js'
 import { recordingOf } from './operator-actions.js'
+import { backendStates } from './overview.js'
 
 interface OperatorModelStore extends CatalogChanges {
   /**
@@ -15,13 +17,17 @@ interface OperatorModelStore extends CatalogChanges {
    * @throws invalid_request where it would have to
    */
   import(models: readonly ImportedModel[], onlyNew?: boolean): Promise<ImportOutcome>
+  /** Stores the definitions of an import, which stay even if it is given up. @returns the file names of the models, in their order */
+  storeDefinitions(models: readonly ImportedModel[]): Promise<string[]>
+  /** Has workers look whether their backends can draw with these definitions. @returns those that there are, and since when */
+  ask(definitions: readonly string[]): ReturnType<typeof askAbout>
 }
 
 /** One version of an import. What is absent keeps its value, or gets the default in a new version. */
 export type ImportedModel = Omit<typeof m.$inferInsert, 'filename'> &
   ({ readonly filename: string } | { readonly definition: { readonly name: string; readonly document: string } })
 
-type ImportOutcome =
+export type ImportOutcome =
   /** With the file names of the models, in their order. */
   | { readonly outcome: 'imported'; readonly filenames: readonly string[] }
   /** The Create Image model is served by a version that is not in the import. */
@@ -36,8 +42,11 @@ const SET_ENABLED = statement('set_model_enabled')`${recorded(sql`
 const SET_PRICE = statement('set_model_price')`${recorded(sql`
   UPDATE ${m} SET ${setList(m, { creditsPerImage: sql`${param('credits')}::integer` })} ${OF_ID}`)}`
 
-const exists = (id: number) =>
+export const versionExists = (id: number) =>
   invalidParameter('id', `Model version ${id} exists already: choose another ID, or give that version a new revision.`)
+
+const filenameOf = async (tx: NodePgDatabase, model: ImportedModel): Promise<string> =>
+  'definition' in model ? revisionOf(tx, model.definition) : model.filename
 
 export const operatorModelStore = (db: Database): OperatorModelStore => ({
   import: (models, onlyNew = false) =>
@@ -55,16 +64,26 @@ export const operatorModelStore = (db: Database): OperatorModelStore => ({
       await tx.update(m).set({ createImageModel: null }).where(freed)
       const filenames: string[] = []
       for (const imported of models) {
-        const { definition, ...model } = { definition: undefined, ...imported }
-        const filename = definition ? await revisionOf(tx, definition) : (model as { filename: string }).filename
+        const { definition: _, ...model } = { definition: undefined, ...imported }
+        const filename = await filenameOf(tx, imported)
         const row = { ...model, filename }
         const insert = tx.insert(m).values(row)
         const stored = onlyNew ? insert.onConflictDoNothing() : insert.onConflictDoUpdate({ target: m.id, set: row })
-        if ((await stored).rowCount === 0) throw exists(row.id)
+        if ((await stored).rowCount === 0) throw versionExists(row.id)
         filenames.push(filename)
       }
       return { outcome: 'imported', filenames }
     }),
+
+  storeDefinitions: (models) =>
+    withTransaction(db, async (tx) => {
+      const filenames: string[] = []
+      for (const model of models) filenames.push(await filenameOf(tx, model))
+      return filenames
+    }),
+
+  ask: (definitions) => askAbout(db, definitions),
+  backends: () => backendStates(db),
 
   list: () =>
     db.orm

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { eq, sql } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type { Database } from '../client.js'
+import { DEFINITION_ASKED } from '../notifications.js'
 import { modelDefinitions as d } from '../schema/catalog.js'
-import { columns } from '../statement.js'
+import { columns, param, setList, statement } from '../statement.js'
 
 /** The revision with this content; a new one, if there is none. */
 export async function revisionOf(
@@ -23,3 +25,18 @@ export async function revisionOf(
   await tx.insert(d).values({ filename, name, revision, hash, document })
   return filename
 }
+
+interface AskedDefinition {
+  readonly filename: string
+  readonly askedAt: Date
+}
+
+const ASK = statement<AskedDefinition>('ask_about_definitions')`
+  WITH asked AS (
+    UPDATE ${d} SET ${setList(d, { askedAt: sql`now()` })}
+     WHERE ${d.filename} = ANY (${param('filenames')}::text[]) RETURNING ${d.filename})
+  SELECT asked.filename, now() AS "askedAt" FROM asked, pg_notify(${DEFINITION_ASKED}, '')`
+
+/** Has workers look whether their backends can draw with these definitions. @returns those that there are */
+export const askAbout = ({ pool }: Database, filenames: readonly string[]): Promise<AskedDefinition[]> =>
+  ASK.rows(pool, { filenames })

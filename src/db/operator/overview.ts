@@ -73,9 +73,11 @@ const FAILED = statement<FailedWork>('oversee_failed')`
 
 const BACKENDS = statement<BackendState>('oversee_backends')`
   SELECT ${selectAs({
-    ...columns(b, 'worker', 'name', 'seenAt', 'models', 'loaded', 'error', 'errorAt'),
+    ...columns(b, 'worker', 'name', 'seenAt', 'models', 'loaded', 'lacks', 'error', 'errorAt'),
     up: sql`(${b.up} AND ${b.seenAt} > now() - ${ALIVE})`,
   })} FROM ${b} ORDER BY ${b.name}, ${b.worker}`
+
+export const backendStates = ({ pool }: Pick<Database, 'pool'>): Promise<BackendState[]> => BACKENDS.rows(pool)
 
 const NOW = statement<{ now: Date }>('now')`SELECT now() AS now`
 

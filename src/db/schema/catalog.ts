@@ -41,6 +41,8 @@ export const modelDefinitions = pgTable(
     /** JSON, as the adapter of its kind of server has written it. */
     document: text('document').notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
+    /** When an import last asked which backends can draw with it. */
+    askedAt: time('asked_at'),
   },
   (t) => [
     unique('model_definitions_name_revision_key').on(t.name, t.revision),

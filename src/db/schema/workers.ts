@@ -1,5 +1,5 @@
 /** The backends of the workers, and which process leads. */
-import { boolean, doublePrecision, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { boolean, doublePrecision, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { int8, time } from './columns.js'
 
 export const backends = pgTable(
@@ -17,6 +17,8 @@ export const backends = pgTable(
     error: text('error'),
     errorAt: time('error_at'),
     failing: boolean('failing').notNull().default(false),
+    /** By definition that it cannot draw with: what it lacks, a sentence each. */
+    lacks: jsonb('lacks').$type<Readonly<Record<string, readonly string[]>>>(),
     changedAt: time('changed_at').notNull().defaultNow(),
     seenAt: time('seen_at').notNull().defaultNow(),
   },

@@ -43,6 +43,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     http,
     limits: options,
     remembers: true,
+    drawsWorkflows: true,
     discover(signal, known: ComfyuiServer | undefined, definitions) {
       if (!known) classes.forget()
       return discover(http, classes, definitions, signal)

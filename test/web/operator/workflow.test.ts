@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { operatorModelStore } from '../../../src/db/operator/catalog.js'
 import { operatorActionStore } from '../../../src/db/operator/operator-actions.js'
@@ -27,6 +27,16 @@ const check = (changes: Record<string, string> = {}) => visitPage(PATH, { ...FOR
 const bring = (changes: Record<string, string> = {}) => visitPage(PATH, { ...FORM, ...changes, action: 'import' })
 const versions = () => operatorModelStore(context.service.db).list()
 const version = async (id: number) => (await versions()).find((it) => it.id === id)
+
+/** A backend that says for a minute, whenever it is asked, what it can draw and what it lacks. */
+async function givenAnnounced({ models, lacks }: { models: string[]; lacks?: ReadonlyMap<string, readonly string[]> }) {
+  const { db } = context.service
+  const serves = { models, samplers: [], maxSeed: 4294967295, sizeMultiple: 8 }
+  const condition = { loaded: undefined, error: undefined, lacks }
+  await backendRegistry(db).announce('gpu-7', 'comfyui+http://gpu-7', true, serves, condition)
+  await db.pool.query(`UPDATE backends SET seen_at = now() + interval '1 minute'`)
+  onTestFinished(async () => void (await db.pool.query('DELETE FROM backends')))
+}
 
 /** What a text field of the page holds. */
 const fieldIn = (html: string, id: string) =>
@@ -102,7 +112,7 @@ describe('the check of a workflow', () => {
 describe('the import of a workflow', () => {
   it('adds a version with the workflow’s own values, records who and why, and leads to the list', async () => {
     const { status, location } = await bring({ nsfw: 'yes' })
-    expect([status, location]).toEqual([303, '/operator/models?imported=301'])
+    expect([status, location]).toEqual([303, '/operator/models?imported=301&change=new'])
     expect(await version(301)).toMatchObject({
       ...{ modelName: 'FLUX.1', name: 'dev', baseModel: 'Flux', type: 'Workflow', filename: 'flux.1-dev@1' },
       ...{ nsfw: true, enabled: true, creditsPerImage: 2 },
@@ -113,15 +123,36 @@ describe('the import of a workflow', () => {
       ...{ actor: operator.username, reason: FORM.reason, target: '301' },
       action: 'imported flux.1-dev@1 for model version',
     })
-    const serves = { models: ['flux.1-dev@1'], samplers: [], maxSeed: 4294967295, sizeMultiple: 8 }
-    await backendRegistry(context.service.db).announce('gpu-7', 'comfyui+http://gpu-7', true, serves, {
-      loaded: undefined,
-      error: undefined,
-    })
+    await givenAnnounced({ models: ['flux.1-dev@1'] })
     const { url } = await context.service.server()
     const list = await visit(url, `${location}`, { cookie: operator.cookie })
-    expect(textOf(list.html)).toContain('Version 301 draws with flux.1-dev@1.')
+    expect(textOf(list.html)).toContain(
+      'Version 301 is new and draws with flux.1-dev@1; served by comfyui+http://gpu-7.',
+    )
     expect(/<tr>(?:(?!<tr>).)*flux\.1-dev@1.*?<\/tr>/s.exec(list.html)?.[0]).toContain('comfyui+http://gpu-7')
+  })
+
+  it('replaces what is drawn by what no GPU server can draw only when that is ticked, and says what they lack', async () => {
+    await bring({ id: '305', name: 'safe' })
+    const lacks = 'It has no "new.safetensors" for ckpt_name of <b>: put that file where the server looks for it.'
+    await givenAnnounced({ models: ['flux.1-safe@1'], lacks: new Map([['flux.1-safe@2', [lacks]]]) })
+    const workflow = JSON.stringify(textToImage({ '3': sampler({ steps: 9 }) }))
+    const form = { version: '305', id: '', name: 'safe', workflow }
+    const { status, html } = await bring(form)
+    expect(status).toBe(400)
+    expect(textOf(html)).toContain(
+      'No GPU server that is up can draw flux.1-safe@2, and version 305 is drawn with flux.1-safe@1',
+    )
+    expect(textOf(html)).toContain(`comfyui+http://gpu-7: ${lacks}`)
+    expect(html).toContain('name="anyway"')
+    expect((await version(305))?.filename).toBe('flux.1-safe@1')
+    const meant = await bring({ ...form, anyway: 'yes' })
+    expect([meant.status, meant.location]).toEqual([303, '/operator/models?imported=305&change=moved'])
+    const list = textOf((await visitPage(`${meant.location}`)).html)
+    expect(list).toContain('Version 305 draws with flux.1-safe@2 now; no GPU server that is up can draw it.')
+    expect(list).toContain(`no live backendcomfyui+http://gpu-7: ${lacks}`)
+    const back = await bring({ version: '305', id: '', name: 'safe' })
+    expect(back.location).toBe('/operator/models?imported=305&change=back')
   })
 
   it('proposes the next ID, and never touches a version that has the ID already', async () => {

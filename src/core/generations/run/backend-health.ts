@@ -43,6 +43,8 @@ export function backendHealth(
   let loaded: string | undefined
   /** Why it was last down; undefined once it has worked since. */
   let lastError: string | undefined
+  /** What it lacked for definitions when it was last asked. */
+  let lacks: Capabilities['lacks']
   /** How often it went down since a generation has finished. */
   let outages = 0
   /** What it lacks, by definition, as the log has said. */
@@ -73,14 +75,14 @@ export function backendHealth(
   }
 
   /** Once for each definition, and again when it lacks something else. */
-  const tellLacks = (lacks: Capabilities['lacks'] = new Map()): void => {
-    for (const [model, sentences] of lacks) {
+  const tellLacks = (): void => {
+    for (const [model, sentences] of lacks ?? []) {
       const said = sentences.join(' ')
       if (lacking.get(model) !== said)
         log.warn({ backend: backend.name, model }, `backend cannot draw with a model. ${said}`)
       lacking.set(model, said)
     }
-    for (const model of lacking.keys()) if (!lacks.has(model)) lacking.delete(model)
+    for (const model of lacking.keys()) if (!lacks?.has(model)) lacking.delete(model)
   }
 
   const check = async (): Promise<void> => {
@@ -91,9 +93,10 @@ export function backendHealth(
       const capabilities = await backend.capabilities(limit.signal)
       limit.clear()
       await store.check()
-      const { lacks, ...listed } = capabilities
+      const { lacks: itsLacks, ...listed } = capabilities
       serves = attribution.withoutMissing(listed)
-      tellLacks(lacks)
+      lacks = itsLacks
+      tellLacks()
       isUp = true
       const models = capabilities.models?.length ?? 'any'
       if (!wasUp) log.info({ backend: backend.name, models }, 'backend is up')
@@ -104,7 +107,7 @@ export function backendHealth(
     } finally {
       limit.clear()
     }
-    const condition = { loaded, error: lastError, failing: attribution.isFailing() }
+    const condition = { loaded, error: lastError, failing: attribution.isFailing(), lacks }
     await backends
       .announce(worker, backend.name, isUp, refuses ? NOTHING : serves, condition)
       .catch((err) => log.warn({ err, backend: backend.name }, 'backend could not be announced'))

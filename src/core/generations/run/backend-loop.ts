@@ -48,6 +48,8 @@ export function backendLoop(
     /** Resolves after the first check of the backend; others follow. */
     start: health.check,
     serve: claims.serve,
+    /** Something has been asked about the backend: it is checked and announced at once, if it is up. */
+    look: health.announceSoon,
     drain,
     /** Requeues what runs and closes the backend. `crashed`: the reconciler requeues it and counts the death. */
     async close(crashed = false): Promise<void> {

@@ -95,6 +95,8 @@ export interface BackendCondition {
   readonly error: string | undefined
   /** Nothing has succeeded there since an inference failed: others leave nothing to it. */
   readonly failing?: boolean
+  /** What it lacks for definitions that it cannot draw with. */
+  readonly lacks?: Capabilities['lacks']
 }
 
 /** Which backends are alive and what they serve, readable by all processes. */

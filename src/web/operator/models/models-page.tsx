@@ -4,7 +4,9 @@ import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { lowestPrice } from '../../../core/catalog/price.js'
 import { AppError } from '../../../core/errors.js'
 import { MAX_PRICE } from '../../../core/operator/catalog.js'
+import { IMPORT_CHANGES, sayChange } from '../../../core/operator/imported-versions.js'
 import type { BackendState } from '../../../core/operator/overview.js'
+import { servingOf } from '../../../core/operator/serving.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
@@ -19,12 +21,12 @@ import { PriceField } from './price-field.js'
 interface ModelsPageProps {
   readonly models: readonly ModelVersion[]
   readonly backends: readonly BackendState[]
-  /** The one that has just got a workflow. */
-  readonly imported: ModelVersion | undefined
+  /** What has just been imported. */
+  readonly done: string | undefined
   readonly signedIn: SignedIn
 }
 
-const ModelsPage = ({ models, backends, imported, signedIn }: ModelsPageProps) => (
+const ModelsPage = ({ models, backends, done, signedIn }: ModelsPageProps) => (
   <OperatorLayout
     title="Models"
     signedIn={signedIn}
@@ -35,7 +37,7 @@ const ModelsPage = ({ models, backends, imported, signedIn }: ModelsPageProps) =
       </a>
     }
   >
-    <Notices done={imported && `Version ${imported.id} draws with ${imported.filename}.`} />
+    <Notices done={done} />
     <Table
       name="Model versions"
       columns={[['Model'], ['File'], ['Offered'], ['Credits per image', 'number'], ['Served by'], ['Change', 'act']]}
@@ -62,7 +64,7 @@ const ModelsPage = ({ models, backends, imported, signedIn }: ModelsPageProps) =
             {number(lowestPrice(model))}
           </td>
           <td>
-            <ServedBy backends={backends.filter((it) => serves(it, model))} />
+            <ServedBy model={model} backends={backends} />
           </td>
           <td class="number">
             <a class="button small" href={`/operator/models/${model.id}`}>
@@ -75,21 +77,44 @@ const ModelsPage = ({ models, backends, imported, signedIn }: ModelsPageProps) =
   </OperatorLayout>
 )
 
-const serves = ({ up, models }: BackendState, { filename }: ModelVersion) =>
-  up && (models === null || models.includes(filename))
-
-const ServedBy = ({ backends }: { backends: readonly BackendState[] }) =>
-  backends.length === 0 ? (
-    <span class="bad">no live backend</span>
-  ) : (
+const ServedBy = ({ model, backends }: { model: ModelVersion; backends: readonly BackendState[] }) => {
+  const { servedBy, notServed } = servingOf(backends, model)
+  if (servedBy.length === 0)
+    return (
+      <>
+        <span class="bad">no live backend</span>
+        <ul class="plain-list quiet small">
+          {notServed.map((reason) => (
+            <li>
+              <bdi>{reason}</bdi>
+            </li>
+          ))}
+        </ul>
+      </>
+    )
+  return (
     <ul class="plain-list">
-      {backends.map(({ name }) => (
+      {servedBy.map((name) => (
         <li>
           <bdi class="mono">{name}</bdi>
         </li>
       ))}
     </ul>
   )
+}
+
+/** What an import has done, and whether it can be drawn. */
+function saidOf(
+  { imported, change }: z.output<typeof query>,
+  models: readonly ModelVersion[],
+  backends: BackendState[],
+) {
+  const model = models.find(({ id }) => id === imported)
+  if (!model) return undefined
+  const { servedBy } = servingOf(backends, model)
+  const by = servedBy.length > 0 ? `served by ${servedBy.join(', ')}` : 'no GPU server that is up can draw it'
+  return `${sayChange(change, model.id, model.filename)}; ${by}.`
+}
 
 /** Turns a version on or off and sets its price. */
 const ModelPage = ({ model, signedIn }: { model: ModelVersion; signedIn: SignedIn }) => (
@@ -131,7 +156,10 @@ const Choice = ({ value, name, checked }: { value: string; name: string; checked
 
 const PRICE = `The price is a whole number from 0 to ${MAX_PRICE}: credits per image.`
 const params = z.object({ id: z.coerce.number().int().min(1).catch(0) })
-const query = z.object({ imported: z.coerce.number().optional().catch(undefined) })
+const query = z.object({
+  imported: z.coerce.number().optional().catch(undefined),
+  change: z.enum(IMPORT_CHANGES).catch('moved'),
+})
 const price = z
   .string(PRICE)
   .trim()
@@ -143,7 +171,7 @@ const body = z.object({ reason, price, enabled })
 
 /** The model versions: which are offered, and for how much. */
 export function modelRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { catalog, oversight } = ports
+  const { catalog } = ports
   const find = async (id: number) => {
     const model = (await catalog.list()).find((it) => it.id === id)
     if (!model) throw new AppError('not_found', 'No model version has this ID: choose one of the list.')
@@ -151,9 +179,9 @@ export function modelRoutes(app: App, { ports }: WebsiteOptions): void {
   }
 
   app.get('/operator/models', { schema: { querystring: query } }, async (request, reply) => {
-    const [models, { backends }] = await Promise.all([catalog.list(), oversight.overview()])
-    const imported = models.find(({ id }) => id === request.query.imported)
-    return sendPage(reply, <ModelsPage {...{ models, backends, imported }} signedIn={sessionOf(request)} />)
+    const [models, backends] = await Promise.all([catalog.list(), catalog.backends()])
+    const done = saidOf(request.query, models, backends)
+    return sendPage(reply, <ModelsPage {...{ models, backends, done }} signedIn={sessionOf(request)} />)
   })
 
   app.get('/operator/models/:id', { schema: { params } }, async (request, reply) => {

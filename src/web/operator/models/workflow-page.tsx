@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { invalidParameter } from '../../../core/errors.js'
+import { AppError, invalidParameter } from '../../../core/errors.js'
+import { sayUnserved } from '../../../core/operator/imported-versions.js'
 import type { WorkflowReport } from '../../../core/operator/workflow-models.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
@@ -25,6 +26,8 @@ const formBody = z.object({
   version: text,
   ...{ id: text, model_name: text, name: text, base_model: text, credits_per_image: text, nsfw: text },
   ...{ workflow: text, allow_nodes: text, scale: text, reason: text },
+  /** `yes`: it may replace what is drawn now although no backend can draw it. */
+  anyway: text,
   action: text,
 })
 type Form = z.output<typeof formBody>
@@ -37,9 +40,11 @@ interface WorkflowPageProps {
   readonly signedIn: SignedIn
   readonly report?: WorkflowReport | undefined
   readonly problem?: string | undefined
+  /** Where no backend that is up can draw it: why, a sentence each. */
+  readonly notServed?: readonly string[] | undefined
 }
 
-const WorkflowPage = ({ form, models, existing, signedIn, report, problem }: WorkflowPageProps) => (
+const WorkflowPage = ({ form, models, existing, signedIn, report, problem, notServed }: WorkflowPageProps) => (
   <OperatorLayout
     title={existing ? `A new workflow for version ${existing.id}` : 'Add a workflow'}
     signedIn={signedIn}
@@ -47,11 +52,16 @@ const WorkflowPage = ({ form, models, existing, signedIn, report, problem }: Wor
     script="workflow.js"
   >
     <Notices problem={problem} />
+    {notServed && (
+      <section class="card" aria-label="What the GPU servers lack">
+        <Sentences of={notServed} />
+      </section>
+    )}
     <div class="workflow">
       {report && <Report of={report} />}
       <div class="stack">
         <VersionForm models={models} chosen={form.version} />
-        <WorkflowForm form={form} existing={existing} />
+        <WorkflowForm form={form} existing={existing} asksAnyway={notServed !== undefined} />
       </div>
     </div>
   </OperatorLayout>
@@ -73,20 +83,24 @@ const Report = ({ of: { places, sections } }: { of: WorkflowReport }) => (
     {sections.map(({ title, lines }) => (
       <div>
         <h3>{title}</h3>
-        <ul>
-          {lines.map((line) => (
-            <li>
-              <bdi>{line}</bdi>
-            </li>
-          ))}
-        </ul>
+        <Sentences of={lines} />
       </div>
     ))}
     <p class="quiet small">
-      Nothing is stored yet. What the GPU servers lack for it is known when they are asked: an imported version is
-      “Served by” those that have all of it.
+      Nothing is stored yet. An import asks the GPU servers that are up, and says which of them draw it or what they
+      lack.
     </p>
   </section>
+)
+
+const Sentences = ({ of }: { of: readonly string[] }) => (
+  <ul>
+    {of.map((sentence) => (
+      <li>
+        <bdi>{sentence}</bdi>
+      </li>
+    ))}
+  </ul>
 )
 
 /** Without scripts, too, a choice fills the form below. */
@@ -107,7 +121,14 @@ const VersionForm = ({ models, chosen }: { models: readonly ModelVersion[]; chos
   </form>
 )
 
-const WorkflowForm = ({ form, existing }: { form: Form; existing: ModelVersion | undefined }) => (
+interface WorkflowFormProps {
+  readonly form: Form
+  readonly existing: ModelVersion | undefined
+  /** Whether an import was refused because no backend can draw it. */
+  readonly asksAnyway: boolean
+}
+
+const WorkflowForm = ({ form, existing, asksAnyway }: WorkflowFormProps) => (
   <form class="card stack" method="post" action={PATH}>
     <input type="hidden" name="version" value={form.version} />
     <div class="field drop">
@@ -177,6 +198,11 @@ const WorkflowForm = ({ form, existing }: { form: Form; existing: ModelVersion |
       <input type="checkbox" name="nsfw" value="yes" checked={form.nsfw === 'yes'} /> NSFW
     </label>
     <ReasonField id="reason" value={form.reason} />
+    {asksAnyway && (
+      <label class="row">
+        <input type="checkbox" name="anyway" value="yes" /> Import it although no GPU server can draw it now
+      </label>
+    )}
     <div class="row">
       <button class="primary" type="submit" name="action" value="import">
         Import
@@ -206,7 +232,7 @@ const blankForm = (models: readonly ModelVersion[], existing: ModelVersion | und
   base_model: existing?.baseModel ?? '',
   credits_per_image: `${existing?.creditsPerImage ?? 1}`,
   nsfw: existing?.nsfw ? 'yes' : '',
-  ...{ workflow: '', allow_nodes: '', scale: '', reason: '', action: '' },
+  ...{ workflow: '', allow_nodes: '', scale: '', reason: '', anyway: '', action: '' },
 })
 
 const numberOf = (value: string) => (value.trim() === '' ? Number.NaN : Number(value))
@@ -222,7 +248,7 @@ const versionOf = (form: Form, existing: ModelVersion | undefined) => ({
   ...workflowOf(form),
   ...{ id: existing?.id ?? numberOf(form.id), name: form.name.trim(), modelName: form.model_name.trim() },
   ...{ baseModel: form.base_model.trim(), nsfw: form.nsfw === 'yes' },
-  ...{ creditsPerImage: numberOf(form.credits_per_image), existing },
+  ...{ creditsPerImage: numberOf(form.credits_per_image), existing, isMeant: form.anyway === 'yes' },
   scale: form.scale.trim() === '' ? undefined : numberOf(form.scale),
 })
 
@@ -251,8 +277,12 @@ export function workflowRoutes(app: App, { ports }: WebsiteOptions): void {
       const version = versionOf(form, existing)
       const why = readForm(z.object({ reason }), form)
       if (!why.form) return refuse(refusalMessage(invalidParameter('reason', why.problem), reply))
-      await workflows.import(version, byOf(request, why.form.reason))
-      return reply.redirect(`/operator/models?imported=${version.id}`, 303)
+      const { outcome, versions } = await workflows.import(version, byOf(request, why.form.reason))
+      if (outcome === 'imported')
+        return reply.redirect(`/operator/models?imported=${version.id}&change=${versions[0]?.change}`, 303)
+      const unserved = new AppError('invalid_request', `${sayUnserved(versions)}: tick the box below if it is meant.`)
+      const notServed = versions.flatMap((it) => it.notServed)
+      return sendPage(reply, <WorkflowPage {...page} problem={refusalMessage(unserved, reply)} notServed={notServed} />)
     } catch (error) {
       return refuse(refusalMessage(error, reply))
     }
