@@ -10,6 +10,7 @@ import { credentialStore } from '../db/accounts/sessions.js'
 import { operatorSubscriptionStore } from '../db/accounts/subscriptions.js'
 import { modelStore } from '../db/catalog/models.js'
 import { createDatabase, type Database } from '../db/client.js'
+import { backendStates } from '../db/operator/overview.js'
 import type { Config } from '../process/config.js'
 import { writePrivately } from './state-directory.js'
 
@@ -82,11 +83,15 @@ async function prepareKey(db: Database, userId: string, keyFile: string, prefix:
   return key
 }
 
-/** The default model; `served`: whether a live backend has it. */
+/** The default model, whether a live backend has it, and what the backends say of themselves. */
 async function chooseModel(db: Database, withinMs: number, chosen: number | undefined) {
   const models = modelStore(db)
-  const [enabled, served] = await Promise.all([models.listEnabled(), models.listServedIds(withinMs)])
+  const [enabled, served, backends] = await Promise.all([
+    models.listEnabled(),
+    models.listServedIds(withinMs),
+    backendStates(db, withinMs),
+  ])
   const model = defaultOf(enabled, served, chosen)
   if (!model) throw new Error('No model is enabled: enable one with "npm run cli -- models enable ID" and start again.')
-  return { modelVersionId: model.id, served: served.includes(model.id) }
+  return { modelVersionId: model.id, served: served.includes(model.id), backends }
 }

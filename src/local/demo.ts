@@ -52,7 +52,7 @@ export async function runDemo(prompt: string, terminal: LiveLine, interruption: 
   try {
     service = (await findRunning(run)) ?? (await startOwn(run, warnings.add))
     const { config, account, modelVersionId, broken, farewell } = service
-    const waits = whyNothingIsDrawn(run.config, service)
+    const waits = whyNothingIsDrawn(service)
     if (waits) terminal.warn(waits)
     const began = performance.now()
     const slow = setTimeout(warnings.release, SLOW_MS)

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LINK_MINUTES } from '../core/accounts/session.js'
 import { migrateDatabase } from '../db/migrations/migrate.js'
+import { printable } from '../lib/text.js'
 import { COMMAND } from '../process/command-name.js'
 import { type Config, parseConfig } from '../process/config.js'
 import { type DemoAccess, demoSignInLink, prepareDemo } from './demo-account.js'
@@ -183,7 +184,7 @@ function welcome({ state, terminal }: LocalRun, stack: Welcomed, ms: number): st
     '',
     `curl -s "${generate}/ID" ${authorization}`,
     '',
-    ...[whyNothingIsDrawn(config, stack), howToGetRealImages(config, 'npm start')].filter((note) => note !== undefined),
+    ...[whyNothingIsDrawn(stack), howToGetRealImages(config, 'npm start')].filter((note) => note !== undefined),
     'Ctrl-C stops everything.',
   ].join('\n')
 }
@@ -195,13 +196,27 @@ export function howToGetRealImages({ inferenceUrls }: Config, command: string): 
 }
 
 /** What is missing if no backend has a model of the catalog. */
-export function whyNothingIsDrawn({ inferenceUrls }: Config, { served }: DemoAccess): string | undefined {
+export function whyNothingIsDrawn({ served, backends }: Pick<DemoAccess, 'served' | 'backends'>): string | undefined {
   if (served) return undefined
-  // Hosts only: there may be passwords in the URLs.
-  const hosts = inferenceUrls
-    .filter((url) => !isPreview(url))
-    .map((url) => new URL(url.slice(url.indexOf('+') + 1)).host)
-  return `No GPU server with a model of the catalog answers (${hosts.join(', ')}): generations wait in the queue until one does.`
+  const up = backends.filter((it) => it.up)
+  if (up.length === 0) {
+    const why = backends.map(({ name, error }) => printable(error === null ? name : `${name}: ${error}`))
+    return `No GPU server answers (${why.join('; ')}): start one, or correct INFERENCE_URL. Generations wait in the queue until one does.`
+  }
+  const has = up.map(({ name, models }) => `${name} answers, and has ${shownModels(models ?? [])}`).join('; ')
+  return [
+    `${has}, but no model of the catalog: what is asked for now fails with a refund.`,
+    `Put a model there that "${COMMAND} models list" names, or import what is there: docs/operators.md says how under "Models".`,
+    `"${COMMAND} workflow check FILE" shows how to import a workflow of ComfyUI.`,
+  ].join('\n')
+}
+
+const SHOWN_MODELS = 5
+
+function shownModels(models: readonly string[]): string {
+  const more = models.length > SHOWN_MODELS ? ` and ${models.length - SHOWN_MODELS} more` : ''
+  // The server has named them.
+  return models.length > 0 ? printable(`${models.slice(0, SHOWN_MODELS).join(', ')}${more}`) : 'no checkpoints'
 }
 
 const isPreview = (url: string): boolean => url.startsWith('preview:')

@@ -4,7 +4,8 @@ import { chmod, mkdir, readdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startComfyuiStandIn } from '../stand-ins/comfyui/comfyui-stand-in.js'
 import { until } from '../support/until.js'
 import {
   allGone,
@@ -63,6 +64,23 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect([await started.exit, started.output.stderr]).toEqual([0, ''])
     await allGone(pids)
     await portIsFree(port)
+  })
+
+  it('says whether a GPU server answers that has no model of the catalog, or none does', async () => {
+    const gpu = await startComfyuiStandIn({ models: ['own\x1b[31m.safetensors'] })
+    onTestFinished(gpu.close)
+    const started = await checkout.start({ INFERENCE_URL: gpu.inferenceUrl })
+    expect(started.output.stdout).toContain(
+      `\n\ncomfyui+${gpu.url} answers, and has own\\u001b[31m.safetensors, but no model of the catalog: what is asked for now fails`,
+    )
+    expect(started.output.stdout).not.toContain('No GPU server answers')
+    started.signalGroup('SIGINT')
+    await started.exit
+    await gpu.refuse()
+    const alone = await checkout.start({ INFERENCE_URL: gpu.inferenceUrl })
+    expect(alone.output.stdout).toMatch(/^No GPU server answers \(comfyui\+http:\S+: .*ECONNREFUSED.*\): start one, /m)
+    alone.signalGroup('SIGINT')
+    expect(await alone.exit).toBe(0)
   })
 
   it('refuses to use a .easel directory that other users may write to', async () => {

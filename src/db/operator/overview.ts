@@ -17,7 +17,7 @@ import { ALIVE } from '../generations/backends.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
-import { columns, selectAs, statement } from '../statement.js'
+import { columns, param, selectAs, statement } from '../statement.js'
 import { pauseStore } from './pauses.js'
 
 /** What is counted of the past are at most so many generations, the newest. */
@@ -75,9 +75,12 @@ const BACKENDS = statement<BackendState>('oversee_backends')`
   SELECT ${selectAs({
     ...columns(b, 'worker', 'name', 'seenAt', 'models', 'loaded', 'lacks', 'error', 'errorAt'),
     up: sql`(${b.up} AND ${b.seenAt} > now() - ${ALIVE})`,
-  })} FROM ${b} ORDER BY ${b.name}, ${b.worker}`
+  })} FROM ${b} WHERE ${param('withinMs')}::float8 IS NULL OR ${b.seenAt} > now() - ${param('withinMs')}::float8 * interval '1 millisecond'
+   ORDER BY ${b.name}, ${b.worker}`
 
-export const backendStates = ({ pool }: Pick<Database, 'pool'>): Promise<BackendState[]> => BACKENDS.rows(pool)
+/** @param withinMs leaves out what was not seen for so long */
+export const backendStates = ({ pool }: Pick<Database, 'pool'>, withinMs?: number): Promise<BackendState[]> =>
+  BACKENDS.rows(pool, { withinMs })
 
 const NOW = statement<{ now: Date }>('now')`SELECT now() AS now`
 
@@ -116,7 +119,7 @@ export const oversight = (db: Database): Oversight => {
   const pauses = pauseStore(db)
   const queue = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => withPlaces(await QUEUE.rows(pool)))
   const present = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => {
-    const [now, running, backends] = [await NOW.first(pool), await RUNNING.rows(pool), await BACKENDS.rows(pool)]
+    const [now, running, backends] = [await NOW.first(pool), await RUNNING.rows(pool), await backendStates(db)]
     return { at: now?.now ?? new Date(), running, runningCount: running[0]?.total ?? 0, backends }
   })
   const past = staleWhileRevalidate(PAST_FRESH_MS, async () => {
