@@ -109,7 +109,7 @@ async function listModels({ db, config }: Operator) {
   const reasons = new Map<string, number[]>()
   for (const { model, notServed } of listed)
     if (model.enabled) for (const reason of notServed) reasons.set(reason, [...(reasons.get(reason) ?? []), model.id])
-  const why = [...reasons].map(([reason, ids]) => `  ${ids.join(', ')}: ${reason}`)
+  const why = [...reasons].map(([reason, ids]) => `  ${ids.sort((a, b) => a - b).join(', ')}: ${reason}`)
   return {
     json: listed.map(({ model, servedBy, notServed }) => ({
       ...toEntry(model),

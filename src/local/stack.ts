@@ -155,7 +155,7 @@ async function requireFree({ config, state, terminal, interruption }: LocalRun):
 type Welcomed = Stack & { readonly link: string; readonly isOwn: boolean }
 
 function welcome({ state, terminal }: LocalRun, stack: Welcomed, ms: number): string {
-  const { config, account, modelVersionId, link, isOwn } = stack
+  const { config, account, modelVersionId, served, link, isOwn } = stack
   const title = (text: string) => terminal.style('bold', text)
   const authorization = `-H "Authorization: Bearer ${account.key}"`
   const body = JSON.stringify({ prompt: 'a lighthouse at dusk', model_version_id: modelVersionId })
@@ -164,7 +164,7 @@ function welcome({ state, terminal }: LocalRun, stack: Welcomed, ms: number): st
     '',
     `${title('Easel is ready')} ${terminal.style('dim', `after ${elapsed(ms)}`)}`,
     '',
-    `${title('Open this in your browser')} and press the button: the next page makes your first image`,
+    `${title('Open this in your browser')} and press the button${served ? ': the next page makes your first image' : ' to sign in'}`,
     '',
     `  ${terminal.style('bold', link)}`,
     '',
@@ -184,7 +184,7 @@ function welcome({ state, terminal }: LocalRun, stack: Welcomed, ms: number): st
     '',
     `curl -s "${generate}/ID" ${authorization}`,
     '',
-    ...[whyNothingIsDrawn(stack), howToGetRealImages(config, 'npm start')].filter((note) => note !== undefined),
+    ...[whyNothingIsDrawn(stack), howToGetRealImages(config, 'npm start')].flatMap((note) => (note ? [note, ''] : [])),
     'Ctrl-C stops everything.',
   ].join('\n')
 }
@@ -203,11 +203,10 @@ export function whyNothingIsDrawn({ served, backends }: Pick<DemoAccess, 'served
     const why = backends.map(({ name, error }) => printable(error === null ? name : `${name}: ${error}`))
     return `No GPU server answers (${why.join('; ')}): start one, or correct INFERENCE_URL. Generations wait in the queue until one does.`
   }
-  const has = up.map(({ name, models }) => `${name} answers, and has ${shownModels(models ?? [])}`).join('; ')
   return [
-    `${has}, but no model of the catalog: what is asked for now fails with a refund.`,
-    `Put a model there that "${COMMAND} models list" names, or import what is there: docs/operators.md says how under "Models".`,
-    `"${COMMAND} workflow check FILE" shows how to import a workflow of ComfyUI.`,
+    ...up.map(({ name, models }) => `${name} answers, but has no model of the catalog; ${shownModels(models ?? [])}.`),
+    'What is asked for now fails with a refund. Import what is there: docs/operators.md says how under "Models".',
+    `For a workflow of ComfyUI, begin with: ${COMMAND} workflow check FILE`,
   ].join('\n')
 }
 
@@ -216,7 +215,9 @@ const SHOWN_MODELS = 5
 function shownModels(models: readonly string[]): string {
   const more = models.length > SHOWN_MODELS ? ` and ${models.length - SHOWN_MODELS} more` : ''
   // The server has named them.
-  return models.length > 0 ? printable(`${models.slice(0, SHOWN_MODELS).join(', ')}${more}`) : 'no checkpoints'
+  return models.length > 0
+    ? printable(`it has ${models.slice(0, SHOWN_MODELS).join(', ')}${more}`)
+    : 'it has no checkpoints'
 }
 
 const isPreview = (url: string): boolean => url.startsWith('preview:')

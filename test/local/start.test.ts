@@ -71,7 +71,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     onTestFinished(gpu.close)
     const started = await checkout.start({ INFERENCE_URL: gpu.inferenceUrl })
     expect(started.output.stdout).toContain(
-      `\n\ncomfyui+${gpu.url} answers, and has own\\u001b[31m.safetensors, but no model of the catalog: what is asked for now fails`,
+      `\n\ncomfyui+${gpu.url} answers, but has no model of the catalog; it has own\\u001b[31m.safetensors.\nWhat is asked for now fails`,
     )
     expect(started.output.stdout).not.toContain('No GPU server answers')
     started.signalGroup('SIGINT')

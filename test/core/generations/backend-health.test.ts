@@ -62,7 +62,7 @@ describe('a backend that answers', () => {
       await health.check()
       return log.splice(0).filter((said) => said.includes('cannot draw'))
     }
-    const noFile = 'backend cannot draw with a model. It has no "ink".'
+    const noFile = 'backend cannot draw with flux@1. It has no "ink".'
     expect(await lacking(['flux@1', ['It has no "ink".']])).toEqual([noFile])
     expect(await lacking(['flux@1', ['It has no "ink".']])).toEqual([])
     expect(await lacking(['flux@1', ['It has no "ink".', 'It has no "oil".']])).toEqual([`${noFile} It has no "oil".`])

@@ -61,7 +61,7 @@ export function nodesOf(
     },
     VAEDecode: { samples: 'LINK', vae: 'LINK' },
     UNETLoader: { unet_name: unet, weight_dtype: ['default', 'fp8_e4m3fn'] },
-    CLIPLoader: { clip_name: clip, type: ['sd3', 'flux', 'qwen_image'] },
+    CLIPLoader: { clip_name: clip, type: ['stable_diffusion', 'sd3', 'flux', 'qwen_image'] },
     VAELoader: { vae_name: vae },
     LoraLoader: { model: 'LINK', clip: 'LINK', lora_name: lora, strength_model: STRENGTH, strength_clip: STRENGTH },
     ImageScaleBy: { image: 'LINK', upscale_method: ['nearest-exact', 'lanczos'], scale_by: { min: 0.01, max: 8 } },

@@ -79,7 +79,7 @@ export function backendHealth(
     for (const [model, sentences] of lacks ?? []) {
       const said = sentences.join(' ')
       if (lacking.get(model) !== said)
-        log.warn({ backend: backend.name, model }, `backend cannot draw with a model. ${said}`)
+        log.warn({ backend: backend.name, model }, `backend cannot draw with ${model}. ${said}`)
       lacking.set(model, said)
     }
     for (const model of lacking.keys()) if (!lacks?.has(model)) lacking.delete(model)

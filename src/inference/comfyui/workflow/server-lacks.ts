@@ -66,5 +66,8 @@ const SHOWN_CHOICES = 5
 function lackOf(graph: WorkflowGraph, id: string, input: string, value: unknown, choices: readonly string[]): string {
   const has = choices.slice(0, SHOWN_CHOICES).map(shown).join(', ') || 'nothing'
   const more = choices.length > SHOWN_CHOICES ? ` and ${choices.length - SHOWN_CHOICES} more` : ''
-  return `It has no "${shown(String(value))}" for ${shown(input)} of ${named(graph, id)}: put that file where the server looks for it, or choose another in the workflow; it has ${has}${more}.`
+  // What is no file came with a newer ComfyUI, or with a newer node pack.
+  const isFile = /\.[a-z]\w*$/i.test(String(value))
+  const mend = isFile ? 'put that file where the server looks for it' : 'update ComfyUI and its node packs'
+  return `It has no "${shown(String(value))}" for ${shown(input)} of ${named(graph, id)}: ${mend}, or choose another in the workflow; it has ${has}${more}.`
 }
