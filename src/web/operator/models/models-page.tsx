@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
+import { isDefinition } from '../../../core/catalog/model-definition.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { lowestPrice } from '../../../core/catalog/price.js'
 import { AppError } from '../../../core/errors.js'
@@ -83,13 +84,16 @@ const ServedBy = ({ model, backends }: { model: ModelVersion; backends: readonly
     return (
       <>
         <span class="bad">no live backend</span>
-        <ul class="plain-list quiet small">
-          {notServed.map((reason) => (
-            <li>
-              <bdi>{reason}</bdi>
-            </li>
-          ))}
-        </ul>
+        {/* A checkpoint lacks its file, which is beside it. */}
+        {isDefinition(model.filename) && (
+          <ul class="plain-list quiet small">
+            {notServed.map((reason) => (
+              <li>
+                <bdi>{reason}</bdi>
+              </li>
+            ))}
+          </ul>
+        )}
       </>
     )
   return (

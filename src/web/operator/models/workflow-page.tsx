@@ -53,7 +53,8 @@ const WorkflowPage = ({ form, models, existing, signedIn, report, problem, notSe
   >
     <Notices problem={problem} />
     {notServed && (
-      <section class="card" aria-label="What the GPU servers lack">
+      <section class="card" aria-labelledby="lacks">
+        <h2 id="lacks">What the GPU servers lack</h2>
         <Sentences of={notServed} />
       </section>
     )}
