@@ -41,7 +41,9 @@ describeInBrowser('the form of a workflow in a browser', () => {
     await page.getByLabel('Reason').fill('Asked for by many')
     await page.getByRole('button', { name: 'Import' }).click()
     await page.getByRole('status').waitFor()
-    expect(await page.getByRole('status').textContent()).toMatch(/draws with flux\.1-dev@1; no GPU server that is up can draw it\./)
+    expect(await page.getByRole('status').textContent()).toMatch(
+      /draws with flux\.1-dev@1; no GPU server that is up can draw it\./,
+    )
     expect(await violations()).toEqual([])
   })
 
