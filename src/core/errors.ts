@@ -80,6 +80,13 @@ export const modelVersionUnavailable = (id: number) =>
     parameter: 'model_version_id',
   })
 
+export const modelNotInPlan = (plan: string, id: number) =>
+  new AppError(
+    'model_unavailable',
+    `Your plan "${plan}" does not include model version ${id}. Choose another one, or change your plan.`,
+    { parameter: 'model_version_id' },
+  )
+
 export const createImageModelNotFound = (model: string) =>
   new AppError('not_found', `Model "${model}" is not installed on this server. Choose another model.`, {
     parameter: 'model',

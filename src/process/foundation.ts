@@ -26,6 +26,7 @@ import {
 import { createDatabase } from '../db/client.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
+import { periodStore } from '../db/accounts/subscription-periods.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
 import { takedownStore } from '../db/images/takedowns.js'
 import { imageStore } from '../images/open-image-store.js'
@@ -183,6 +184,7 @@ export async function openFoundation(
           refundFailed: config.refundFailed,
           onStuck: (err, generationId) => log.error({ err, generationId }, 'generation cannot be ended'),
         }),
+        periods: periodStore(db),
         queue,
         lock,
         wipeMark: shared ? redisWipeMark(shared, namespace) : noWipeMark,

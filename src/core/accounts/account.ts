@@ -1,4 +1,5 @@
-import { noActiveSubscription } from '../errors.js'
+import { modelNotInPlan, noActiveSubscription } from '../errors.js'
+import type { Plan } from './plan.js'
 
 export interface Subscription {
   /** Now, by Postgres's clock: a subscription whose end has passed is `expired`, whatever is stored. */
@@ -26,6 +27,8 @@ export interface Caller {
   readonly account: Account
   readonly keyId: string
   readonly keyKind: ApiKeyKind
+  /** What the plan of the account's active subscription allows; null: everything. */
+  readonly planLimits: Pick<Plan, 'name' | 'models' | 'rateLimit'> | null
   /** The catalog's revision when the caller was looked up; null if unknown. It ages: see `catalogRevisionOf`. */
   readonly catalogRevision: string | null
 }
@@ -40,4 +43,10 @@ export interface AccountStore {
 /** @throws subscription_required unless there is one and it is active */
 export function requireActiveSubscription({ subscription }: Account): void {
   if (subscription?.status !== 'active') throw noActiveSubscription()
+}
+
+/** @throws model_unavailable if the plan of the caller's subscription does not include this model version */
+export function requireModelInPlan({ planLimits }: Pick<Caller, 'planLimits'>, modelVersionId: number): void {
+  if (planLimits?.models && !planLimits.models.includes(modelVersionId))
+    throw modelNotInPlan(planLimits.name, modelVersionId)
 }

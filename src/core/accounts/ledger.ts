@@ -1,13 +1,21 @@
 import type { Page, PageRequest } from '../../lib/page.js'
 import type { ApiKeyKind } from './account.js'
 
+/**
+ * `grant`: given by a plan or an operator; `purchase`: bought; `adjustment`: corrected by an operator, or taken back;
+ * `expire`: what a plan granted and its period left.
+ */
+export type LedgerKind = 'grant' | 'charge' | 'refund' | 'adjustment' | 'expire' | 'purchase'
+
 export interface LedgerEntry {
-  readonly kind: 'grant' | 'charge' | 'refund'
-  /** In credits; negative for a charge. */
+  readonly kind: LedgerKind
+  /** In credits; negative where the account has fewer than before. */
   readonly delta: number
   /** The account's credits right after it. */
   readonly balance: number
-  /** Null for a grant, which may have a note. */
+  /** How many of `delta` are credits that expire at the end of a period. */
+  readonly expiringDelta: number
+  /** Of charges and refunds; null for the other kinds, which may have a note. */
   readonly generationId: string | null
   readonly note: string | null
   readonly createdAt: Date
@@ -22,7 +30,7 @@ export const SPENDING_DAYS = 30
 /** How many characters of a prompt are shown. */
 export const PROMPT_BEGINNING = 120
 
-/** An entry, and the generation that it is about; all of it null for a grant. */
+/** An entry, and the generation that it is about; all of it null unless it is a charge or a refund. */
 export interface SpendingEntry extends LedgerEntry {
   /** The first PROMPT_BEGINNING characters. */
   readonly prompt: string | null

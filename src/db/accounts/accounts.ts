@@ -4,7 +4,7 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { AccountStore, Caller, Role, Subscription } from '../../core/accounts/account.js'
 import { batched, joined } from '../../lib/batch.js'
 import type { Database } from '../client.js'
-import { apiKeys as k, readingOf, subscriptions as s, signInLinks, users as u } from '../schema/accounts.js'
+import { apiKeys as k, plans as p, readingOf, subscriptions as s, signInLinks, users as u } from '../schema/accounts.js'
 import { catalogRevision } from '../schema/catalog.js'
 import { creditLedger } from '../schema/ledger.js'
 import { violatedConstraint } from '../sql-state.js'
@@ -30,6 +30,8 @@ export const CALLER_COLUMNS = {
   // Null, like the other columns of a subscription, where there is none.
   status: sql<string | null>`${STATUS_NOW}`,
   ...columns(s, 'plan', 'endDate'),
+  planModels: sql<number[] | null>`(SELECT ${p.models} FROM ${p} WHERE ${p.name} = ${s.plan})`,
+  planRateLimit: sql<number | null>`(SELECT ${p.rateLimit} FROM ${p} WHERE ${p.name} = ${s.plan})`,
   catalogRevision: sql<string | null>`(SELECT ${catalogRevision.revision} FROM ${catalogRevision})`,
 }
 const CALLER = {
@@ -72,9 +74,11 @@ export const accountStore = ({ pool }: Database): AccountStore => {
 }
 
 export function toCaller({ keyId, keyKind, catalogRevision, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
-  const { id, username, credits, deleted, status, plan, endDate } = row
+  const { id, username, credits, deleted, status, plan, endDate, planModels: models, planRateLimit: rateLimit } = row
   const subscription = status === null ? null : { status, plan, endDate }
-  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, catalogRevision }
+  const isLimited = status === 'active' && keyKind !== 'developer' && (models !== null || rateLimit !== null)
+  const planLimits = isLimited ? { name: plan, models, rateLimit } : null
+  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, planLimits, catalogRevision }
 }
 
 /** An account as the operator sees it: deleted ones too. */

@@ -7,9 +7,10 @@ import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
 import { creditLedger as l } from '../schema/ledger.js'
 import { violatedConstraint } from '../sql-state.js'
-import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
+import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
+import { moveCredits } from './move-credits.js'
 
-const LEDGER_ENTRY = columns(l, 'kind', 'delta', 'balance', 'generationId', 'note', 'createdAt')
+const LEDGER_ENTRY = columns(l, 'kind', 'delta', 'balance', 'expiringDelta', 'generationId', 'note', 'createdAt')
 
 const entriesOf = <Row extends { readonly id: number }>(rows: readonly Row[], limit: number) =>
   pageOf(
@@ -39,9 +40,13 @@ type GrantOutcome =
   /** The reference is that of another grant, of this amount to this user. */
   | { readonly outcome: 'ref_taken'; readonly amount: number; readonly username: string }
 
+type AdjustOutcome =
+  | { readonly outcome: 'adjusted'; readonly delta: number; readonly balance: number }
+  | { readonly outcome: 'nothing_to_take'; readonly balance: number }
+  | { readonly outcome: 'too_many' | 'user_deleted' }
+
 const GRANTED = { ...columns(l, 'userId', 'delta'), ...columns(u, 'username', 'credits') }
 const USER = sql`${param('userId')}::uuid`
-const AMOUNT = sql`${param('amount')}::bigint`
 
 // One grant of a reference at a time, whoever it is for: the unique index knows it only with its user.
 const LOCK_REF = statement('lock_credit_ref')`
@@ -52,19 +57,8 @@ const OF_REF = statement<RowOf<typeof GRANTED>>('grant_of_credit_ref')`
   SELECT ${selectAs(GRANTED)} FROM ${l} JOIN ${u} ON ${u.id} = ${l.userId} WHERE ${l.ref} = ${param('ref')}
    ORDER BY ${l.userId} = ${USER} DESC, ${l.id} LIMIT 1`
 
-// The statement that moves the balance also writes the ledger's row.
-const GRANT = statement<{ balance: number }>('grant_credits')`
-  WITH paid AS (
-    UPDATE ${u} SET ${setList(u, { credits: sql`${u.credits} + ${AMOUNT}` })}
-     WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL RETURNING ${u.credits}
-  )
-  ${insertInto(l, {
-    userId: USER,
-    kind: 'grant',
-    delta: AMOUNT,
-    balance: sql`paid.credits`,
-    ...typedParams(l, 'note', 'ref'),
-  })} FROM paid RETURNING ${l.balance}`
+const LOCK_HOLDER = statement<{ credits: number }>('lock_holder_of_credits')`
+  SELECT ${u.credits} FROM ${u} WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL FOR NO KEY UPDATE`
 
 export const operatorCreditStore = (db: Database) => ({
   /** The same reference grants once: a repeat of the same amount to the same user changes nothing, any other is refused. */
@@ -81,8 +75,32 @@ export const operatorCreditStore = (db: Database) => ({
         if (first?.userId === userId && first.delta === amount)
           return { outcome: 'granted_before', balance: first.credits }
         if (first) return { outcome: 'ref_taken', amount: first.delta, username: first.username }
-        const granted = await GRANT.first(client, { userId, amount, ...reason })
-        return granted ? { outcome: 'granted', balance: granted.balance } : { outcome: 'user_deleted' }
+        const balance = await moveCredits(client, { userId, kind: 'grant', delta: amount, ...reason })
+        return balance === undefined ? { outcome: 'user_deleted' } : { outcome: 'granted', balance }
+      })
+    } catch (error) {
+      if (violatedConstraint(error) === 'users_credits_check') return { outcome: 'too_many' }
+      throw error
+    }
+  },
+
+  /**
+   * Corrects a balance by `amount`, which may be negative: down to 0, or below it with `belowZero`. Of credits that are
+   * taken, those that don't expire go first.
+   */
+  async adjust(
+    userId: string,
+    amount: number,
+    { note, belowZero }: { readonly note: string; readonly belowZero: boolean },
+  ): Promise<AdjustOutcome> {
+    try {
+      return await withTransaction(db, async (_tx, client) => {
+        const held = await LOCK_HOLDER.first(client, { userId })
+        if (!held) return { outcome: 'user_deleted' }
+        const delta = belowZero ? amount : Math.max(amount, Math.min(-held.credits, 0))
+        if (delta === 0) return { outcome: 'nothing_to_take', balance: held.credits }
+        const balance = await moveCredits(client, { userId, kind: 'adjustment', delta, note })
+        return { outcome: 'adjusted', delta, balance: balance as number }
       })
     } catch (error) {
       if (violatedConstraint(error) === 'users_credits_check') return { outcome: 'too_many' }

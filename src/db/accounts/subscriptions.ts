@@ -1,8 +1,9 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Subscription } from '../../core/accounts/account.js'
-import type { Database } from '../client.js'
+import { type Database, withTransaction } from '../client.js'
 import { subscriptions as s } from '../schema/accounts.js'
 import { columns, param, selectAs, setList, statement } from '../statement.js'
+import { endPeriod } from './subscription-periods.js'
 
 /** Its status: expired once its end has passed, by Postgres's clock. */
 export const STATUS_NOW = sql<string>`CASE WHEN ${s.endDate} <= now() THEN 'expired' ELSE ${s.status} END`
@@ -12,7 +13,13 @@ type SubscriptionChange = { readonly [Field in keyof Subscription]: Subscription
 
 const STATUS = sql`${param('status')}::text`
 const END_DATE = sql`${param('endDate')}::timestamptz`
-const CHANGED = { status: sql`coalesce(${STATUS}, ${s.status})`, endDate: sql`coalesce(${END_DATE}, ${s.endDate})` }
+const CHANGED = {
+  status: sql`coalesce(${STATUS}, ${s.status})`,
+  endDate: sql`coalesce(${END_DATE}, ${s.endDate})`,
+  // One that begins again after its end counts its periods anew.
+  startedAt: sql`CASE WHEN ${s.endDate} <= now() THEN now() ELSE ${s.startedAt} END`,
+  checkAt: sql`now()`,
+}
 
 const CHANGE = statement<Subscription>('change_subscription')`
   UPDATE ${s} SET ${setList(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${selectAs(SUBSCRIPTION)}`
@@ -24,15 +31,18 @@ const CHANGE_OR_BEGIN = statement<Subscription>('begin_subscription')`
   ON CONFLICT (user_id) DO UPDATE SET ${setList(s, { plan: sql`excluded.plan`, ...CHANGED })}
   RETURNING ${selectAs(SUBSCRIPTION)}`
 
-export const operatorSubscriptionStore = ({ orm, pool }: Database) => ({
+export const operatorSubscriptionStore = (db: Database) => ({
   /**
    * Changes what is given and keeps the rest. A new subscription is active until `defaultEnd` unless told otherwise; it
    * needs a plan: without one the result is undefined.
    */
   set: (userId: string, change: SubscriptionChange, defaultEnd: Date): Promise<Subscription | undefined> =>
-    (change.plan === undefined ? CHANGE : CHANGE_OR_BEGIN).first(pool, { ...change, userId, defaultEnd }),
+    (change.plan === undefined ? CHANGE : CHANGE_OR_BEGIN).first(db.pool, { ...change, userId, defaultEnd }),
 
-  async remove(userId: string): Promise<void> {
-    await orm.delete(s).where(eq(s.userId, userId))
-  },
+  /** Ends its period, too: what expires at the end of it expires now. */
+  remove: (userId: string): Promise<void> =>
+    withTransaction(db, async (tx, client) => {
+      await endPeriod(client, userId)
+      await tx.delete(s).where(eq(s.userId, userId))
+    }),
 })

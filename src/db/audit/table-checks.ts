@@ -46,9 +46,29 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
      WHERE e.balance <> e.delta + coalesce(
        (SELECT l.balance FROM credit_ledger l WHERE l.user_id = e.user_id AND l.id < e.id ORDER BY l.id DESC LIMIT 1),
        0)`,
+  // Only an operator's correction, or a payment that was taken back, may leave an account with less than nothing.
   'no-negative-balance': ({ ledger }) => `
-    SELECT 'ledger entry ' || e.id FROM ${ledger} e WHERE e.balance < 0
-    UNION ALL SELECT username FROM users WHERE credits < 0`,
+    SELECT 'ledger entry ' || e.id FROM ${ledger} e
+     WHERE e.balance < 0 AND e.delta < 0 AND e.kind <> 'adjustment'
+    UNION ALL SELECT u.username FROM users u
+     WHERE u.credits < 0
+       AND NOT EXISTS (SELECT FROM credit_ledger l WHERE l.user_id = u.id AND l.kind = 'adjustment')`,
+  'expiring-credits-add-up': ({ ledger }) => `
+    SELECT 'ledger entry ' || e.id FROM ${ledger} e
+     WHERE e.expiring_balance < 0 OR e.expiring_balance <> e.expiring_delta + coalesce(
+       (SELECT l.expiring_balance FROM credit_ledger l WHERE l.user_id = e.user_id AND l.id < e.id ORDER BY l.id DESC LIMIT 1),
+       0)
+    UNION ALL SELECT u.username FROM users u
+     WHERE u.expiring_credits <> coalesce(
+       (SELECT l.expiring_balance FROM credit_ledger l WHERE l.user_id = u.id ORDER BY l.id DESC LIMIT 1), 0)`,
+  // The reference names the period, and what was granted in it so far.
+  'periods-are-granted-once': ({ ledger }) => `
+    SELECT 'ledger entry ' || e.id FROM ${ledger} e
+     WHERE e.ref IS NOT NULL AND EXISTS (
+       SELECT FROM credit_ledger o WHERE o.user_id = e.user_id AND o.ref = e.ref AND o.id <> e.id)`,
+  'periods-are-settled-in-time': `
+    SELECT u.username FROM subscriptions s JOIN users u ON u.id = s.user_id
+     WHERE s.check_at < now() - ${OVERDUE} AND u.deleted_at IS NULL`,
   'charged-exactly-once': (slice) => `
     SELECT g.id FROM ${slice.generations} g
      WHERE NOT g.metered

@@ -10,6 +10,10 @@ import { columns, insertInto, param, type Queryable, selectAs, setList, statemen
 
 const IS_ACTIVE = sql`${g.status} IN ('queued', 'processing')`
 
+/** How many of the charge's credits were such that expire: a refund gives back what was spent. */
+const EXPIRING_OF_CHARGE = sql`coalesce((SELECT -${creditLedger.expiringDelta} FROM ${creditLedger}
+  WHERE ${creditLedger.generationId} = ended.id AND ${creditLedger.kind} = 'charge'), 0)`
+
 /**
  * Ends generations as failed and, with `refund`, gives their credits back: the only place where that happens.
  * @param which condition over `g` (generations); only active ones are ended
@@ -33,9 +37,12 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
         leftovers: sql`CASE WHEN ${g.startedAt} IS NULL THEN '{}' ELSE ${g.slugs} END`,
       })}
     ), given AS (
-      UPDATE ${u} SET ${setList(u, { credits: sql`${u.credits} + ended.cost` })} FROM ended
+      UPDATE ${u} SET ${setList(u, {
+        credits: sql`${u.credits} + ended.cost`,
+        expiringCredits: sql`${u.expiringCredits} + ended.expiring`,
+      })} FROM (SELECT ended.*, ${EXPIRING_OF_CHARGE} AS expiring FROM ended) ended
        WHERE ${u.id} = ended."accountId" AND NOT ended.metered AND ${param('refund')}::boolean
-      RETURNING ${u.credits}, ended.*
+      RETURNING ${u.credits}, ${u.expiringCredits}, ended.*
     ), entered AS (
       ${insertInto(creditLedger, {
         userId: sql`given."accountId"`,
@@ -44,6 +51,8 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
         balance: sql`given.credits`,
         generationId: sql`given.id`,
         createdAt: sql`given."finishedAt"`,
+        expiringDelta: sql`given.expiring`,
+        expiringBalance: sql`given.expiring_credits`,
       })} FROM given
     )
     SELECT id, "accountId", attempt, metered, "requestId", reason, leftovers,

@@ -103,7 +103,6 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
     activePage: (afterId) => ACTIVE_PAGE.rows(pool, { after: afterId ?? '00000000-0000-0000-0000-000000000000' }),
     endedAmong: async (ids) => (await ENDED_AMONG.rows(pool, { ids })).map(({ id }) => id),
     wastedSlugs: async () => (await WASTED_SLUGS.rows(pool)).map(({ slug }) => slug),
-
     async clean() {
       for (let pages = 1; pages <= CLEANED_PAGES; pages++) if ((await CLEAN_KEYS.count(pool)) !== ROWS_PER_PAGE) break
       for (const forget of [

@@ -1,7 +1,19 @@
 /** Who may use the service, and how they sign in. */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { check, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import type { ApiKeyKind, Role } from '../../core/accounts/account.js'
+import type { Plan } from '../../core/accounts/plan.js'
 import { DRAWN_ALIKE, READ_AS } from '../../core/accounts/username.js'
 import { bytea, int8, time } from './columns.js'
 
@@ -20,10 +32,11 @@ export const users = pgTable(
     email: text('email'),
     passwordHash: text('password_hash'),
     role: text('role').$type<Role>().notNull().default('subscriber'),
+    expiringCredits: int8('expiring_credits').notNull().default(0),
   },
   (t) => [
     check('users_username_check', sql`${t.username} ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'`),
-    check('users_credits_check', sql`${t.credits} BETWEEN 0 AND 9007199254740991`),
+    check('users_credits_check', sql`${t.credits} BETWEEN -9007199254740991 AND 9007199254740991`),
     check('users_role_check', sql`${t.role} IN ('subscriber', 'operator')`),
     check('users_email_check', sql`length(${t.email}) BETWEEN 3 AND 254`),
     uniqueIndex('users_username').on(sql`lower(${t.username})`).where(sql`${t.deletedAt} IS NULL`),
@@ -34,12 +47,51 @@ export const users = pgTable(
 
 export const userId = () => uuid('user_id').references(() => users.id)
 
-export const subscriptions = pgTable('subscriptions', {
-  userId: userId().primaryKey(),
-  status: text('status').notNull(),
-  plan: text('plan').notNull(),
-  endDate: time('end_date').notNull(),
-})
+export const plans = pgTable(
+  'plans',
+  {
+    name: text('name').primaryKey(),
+    credits: int8('credits').notNull(),
+    period: text('period').$type<Plan['period']>().notNull(),
+    carryOver: int8('carry_over'),
+    signUpCredits: int8('sign_up_credits').notNull().default(0),
+    models: bigint('models', { mode: 'number' }).array(),
+    rateLimit: integer('rate_limit'),
+    forSale: boolean('for_sale').notNull().default(false),
+    retiredAt: time('retired_at'),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [
+    check('plans_name_check', sql`length(${t.name}) BETWEEN 1 AND 100`),
+    check('plans_credits_check', sql`${t.credits} >= 0 AND ${t.signUpCredits} >= 0 AND ${t.carryOver} >= 0`),
+    check('plans_period_check', sql`${t.period} IN ('month', 'year')`),
+    check('plans_rate_limit_check', sql`${t.rateLimit} > 0`),
+  ],
+)
+
+export const subscriptions = pgTable(
+  'subscriptions',
+  {
+    userId: userId().primaryKey(),
+    status: text('status').notNull(),
+    /** A name; there need not be a plan of this name. */
+    plan: text('plan').notNull(),
+    endDate: time('end_date').notNull(),
+    /** From here periods are counted. */
+    startedAt: time('started_at').notNull().defaultNow(),
+    periodStart: time('period_start'),
+    periodEnd: time('period_end'),
+    /** The plan, and how many credits it has granted in the period that runs. */
+    periodPlan: text('period_plan'),
+    periodCredits: int8('period_credits'),
+    /** When the reconciler looks at it next; null: not at all. */
+    checkAt: time('check_at').defaultNow(),
+  },
+  (t) => [
+    index('subscriptions_check').on(t.checkAt).where(sql`${t.checkAt} IS NOT NULL`),
+    index('subscriptions_plan').on(t.plan),
+  ],
+)
 
 export const apiKeys = pgTable(
   'api_keys',

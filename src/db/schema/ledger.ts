@@ -1,6 +1,7 @@
 /** Credits that moved, and what the keys of developers have used. */
 import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, primaryKey, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import type { LedgerKind } from '../../core/accounts/ledger.js'
 import { apiKeyId, userId } from './accounts.js'
 import { modelVersionId } from './catalog.js'
 import { int8, time } from './columns.js'
@@ -11,17 +12,22 @@ export const creditLedger = pgTable(
   {
     id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
     userId: userId().notNull(),
-    kind: text('kind').$type<'grant' | 'charge' | 'refund'>().notNull(),
+    kind: text('kind').$type<LedgerKind>().notNull(),
     delta: int8('delta').notNull(),
     balance: int8('balance').notNull(),
     generationId: generationId(),
     note: text('note'),
     ref: text('ref'),
     createdAt: time('created_at').notNull().defaultNow(),
+    expiringDelta: int8('expiring_delta').notNull().default(0),
+    expiringBalance: int8('expiring_balance').notNull().default(0),
   },
   (t) => [
-    check('credit_ledger_kind_check', sql`${t.kind} IN ('grant', 'charge', 'refund')`),
-    check('credit_ledger_check', sql`(${t.kind} = 'grant') = (${t.generationId} IS NULL)`),
+    check(
+      'credit_ledger_kind_check',
+      sql`${t.kind} IN ('grant', 'charge', 'refund', 'adjustment', 'expire', 'purchase')`,
+    ),
+    check('credit_ledger_check', sql`(${t.kind} IN ('charge', 'refund')) = (${t.generationId} IS NOT NULL)`),
     check('credit_ledger_check1', sql`${t.kind} <> 'charge' OR ${t.delta} <= 0`),
     check('credit_ledger_check2', sql`${t.kind} <> 'refund' OR ${t.delta} >= 0`),
     unique('credit_ledger_generation_id_kind_key').on(t.generationId, t.kind),

@@ -6,6 +6,7 @@ import type { App } from './fastify-app.js'
 
 export interface RateLimit {
   readonly counter: EventCounter
+  /** Unless the caller's plan has a limit of its own. */
   readonly max: number
   readonly windowSeconds: number
 }
@@ -16,6 +17,10 @@ declare module 'fastify' {
     rateLimitCount: ReturnType<ReturnType<FastifyInstance['createRateLimit']>>
   }
 }
+
+/** How many requests the caller may make in a window. @param usual without a limit of the caller's plan */
+export const maxOf = ({ caller }: Pick<FastifyRequest, 'caller'>, usual: number): number =>
+  caller.planLimits?.rateLimit ?? usual
 
 /**
  * Limits the requests to all routes of this scope, in one bucket per client. Register it after the authentication. The
@@ -29,8 +34,13 @@ export async function registerRateLimit(
   bucketOf: (request: FastifyRequest) => string,
 ): Promise<void> {
   class SlidingWindowStore {
-    incr(key: string, done: (error: Error | null, count?: { current: number; ttl: number }) => void): void {
-      counter.hit(key, timeWindow, max).then(
+    incr(
+      key: string,
+      done: (error: Error | null, count?: { current: number; ttl: number }) => void,
+      _timeWindow: number,
+      limit: number,
+    ): void {
+      counter.hit(key, timeWindow, limit).then(
         ({ current, ttlMs }) => done(null, { current, ttl: ttlMs }),
         (error) => done(error),
       )
@@ -40,20 +50,26 @@ export async function registerRateLimit(
       return this
     }
   }
-  const headersOf = (remaining: number, reset: number) => ({
-    'x-ratelimit-limit': max,
+  const headersOf = (limit: number, remaining: number, reset: number) => ({
+    'x-ratelimit-limit': limit,
     'x-ratelimit-remaining': remaining,
     'x-ratelimit-reset': reset,
     // Clients look for either family of names.
-    'ratelimit-policy': `${max};w=${windowSeconds}`,
-    'ratelimit-limit': max,
+    'ratelimit-policy': `${limit};w=${windowSeconds}`,
+    'ratelimit-limit': limit,
     'ratelimit-remaining': remaining,
     'ratelimit-reset': reset,
   })
-  const names = Object.keys(headersOf(0, 0))
+  const names = Object.keys(headersOf(0, 0, 0))
 
   const timeWindow = windowSeconds * 1000
-  await app.register(rateLimit, { global: false, max, timeWindow, store: SlidingWindowStore, keyGenerator: bucketOf })
+  await app.register(rateLimit, {
+    global: false,
+    max: (request: FastifyRequest) => maxOf(request, max),
+    timeWindow,
+    store: SlidingWindowStore,
+    keyGenerator: bucketOf,
+  })
   const count = app.createRateLimit()
   app.decorateRequest('rateLimitCount', null as unknown as FastifyRequest['rateLimitCount'])
   app.addHook('onRequest', (request, _reply, next) => {
@@ -63,8 +79,8 @@ export async function registerRateLimit(
   app.addHook('preParsing', async (request, reply) => {
     const counted = await request.rateLimitCount
     if (counted.isAllowed) return
-    reply.headers(headersOf(counted.remaining, counted.ttlInSeconds))
-    if (counted.isExceeded) throw rateLimited(max, windowSeconds, Math.max(1, counted.ttlInSeconds))
+    reply.headers(headersOf(counted.max, counted.remaining, counted.ttlInSeconds))
+    if (counted.isExceeded) throw rateLimited(counted.max, windowSeconds, Math.max(1, counted.ttlInSeconds))
   })
   app.addHook('onSend', (_request, reply, payload, next) => {
     // If a key is revoked during its request, the answer is the same as to the next one, which is not counted.

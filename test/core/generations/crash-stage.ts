@@ -14,6 +14,7 @@ import { withTransaction } from '../../../src/db/client.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { leaderLease } from '../../../src/db/generations/leader-lease.js'
 import { generationWatch } from '../../../src/db/generations/poll.js'
+import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { submissionStore } from '../../../src/db/generations/submit/charged.js'
@@ -68,6 +69,7 @@ export async function openStage() {
     cancels: cancelStore(db),
     runs: runStore(db, config),
     rows: reconcileStore(db, config),
+    periods: periodStore(db),
     wipeMark: redis ? redisWipeMark(redis, namespace) : noWipeMark,
     leaderLease: leaderLease(db, 'crash', 'me'),
     images: await createImageStore(config),

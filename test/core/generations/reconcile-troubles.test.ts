@@ -9,6 +9,7 @@ import type { Pausable } from '../../../src/core/operator/pauses.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { leaderLease } from '../../../src/db/generations/leader-lease.js'
+import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { type ReconcileStoreOptions, reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { pauseStore } from '../../../src/db/operator/pauses.js'
 import { noActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
@@ -40,6 +41,7 @@ const store = (options: Partial<ReconcileStoreOptions> = {}) =>
   reconcileStore(context.db, { refundFailed: true, ...options })
 const portsWith = (more: Partial<ReconcilerPorts>): ReconcilerPorts => ({
   rows: store(),
+  periods: periodStore(context.db),
   queue,
   lock: noActiveGenerationLock,
   images: noImages,

@@ -7,6 +7,7 @@ import { reconcile } from '../../../src/core/generations/repair/reconcile.js'
 import { RULES } from '../../../src/core/generations/repair/rules.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
 import { leaderLease } from '../../../src/db/generations/leader-lease.js'
+import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
@@ -33,6 +34,7 @@ const pass = (full = false, more: object = {}) =>
   reconcile(
     {
       rows: reconcileStore(context.db, { refundFailed: true }),
+      periods: periodStore(context.db),
       queue,
       lock: noActiveGenerationLock,
       images: noImages,

@@ -28,6 +28,17 @@ const hasViewOfOldName = (migration: string, code: string): boolean => {
   return oldName !== undefined && new RegExp(`\\bCREATE VIEW ${oldName} AS\\b`, 'i').test(migration)
 }
 
+/** A condition may be replaced by one that allows more, which a line `-- wider: what` says. */
+const isWidened = (statement: string, code: string): boolean => {
+  const added = [...code.matchAll(/\bADD CONSTRAINT (\w+)/gi)].map(([, name]) => name as string)
+  return (
+    /^-- wider: \S/m.test(statement) &&
+    added.length > 0 &&
+    added.every((name) => new RegExp(`\\bDROP CONSTRAINT ${name}\\b`, 'i').test(code)) &&
+    !/\bADD (CHECK|UNIQUE|PRIMARY|FOREIGN)\b/i.test(code)
+  )
+}
+
 /** What a migration does that the previous release may not survive, statement by statement. */
 function contractionsOf(migration: string): string[] {
   return migration.split('--> statement-breakpoint').flatMap((statement) => {
@@ -39,7 +50,9 @@ function contractionsOf(migration: string): string[] {
       .replace(/\b(DEFAULT (?:\([^)]*\)|'[^']*'|[^\s,;]+)) NOT NULL\b/gi, 'NOT NULL $1')
       .replace(/\s+/g, ' ')
     if (hasViewOfOldName(migration, code)) return []
-    return Object.keys(CONTRACTIONS).filter((what) => CONTRACTIONS[what]?.test(code))
+    return Object.keys(CONTRACTIONS).filter(
+      (what) => CONTRACTIONS[what]?.test(code) && !(what === 'adds a condition' && isWidened(statement, code)),
+    )
   })
 }
 
@@ -74,6 +87,12 @@ describe('what a release migrates while the one before serves', () => {
     ["ALTER TABLE users ADD COLUMN b text NOT NULL DEFAULT ''", []],
     ["ALTER TABLE users ADD COLUMN b text DEFAULT 'a b' NOT NULL, ADD COLUMN c text", []],
     ['ALTER TABLE users ADD CONSTRAINT positive CHECK (credits > 0)', ['adds a condition']],
+    [
+      `-- wider: one more kind\nALTER TABLE a DROP CONSTRAINT b, ADD CONSTRAINT b CHECK (kind IN ('c', 'd')) NOT VALID`,
+      [],
+    ],
+    ['ALTER TABLE a DROP CONSTRAINT b, ADD CONSTRAINT b CHECK (c > 0)', ['adds a condition']],
+    ['-- wider: no\nALTER TABLE a DROP CONSTRAINT b, ADD CONSTRAINT c CHECK (c > 0)', ['adds a condition']],
     ['CREATE TABLE notes (id text PRIMARY KEY, note text NOT NULL UNIQUE)', []],
     ['-- It may DROP COLUMN later.\nALTER TABLE users ADD COLUMN a text', []],
     [`-- unused since ${PREVIOUS_RELEASE.version}: the mails are in a table\nALTER TABLE users DROP COLUMN email`, []],

@@ -40,6 +40,10 @@ export interface WipeMark {
 
 export interface ReconcilePorts extends LeftoverPorts {
   readonly rows: ReconcileStore
+  readonly periods: {
+    /** Grants what plans grant at the start of a period, and lets expire what they let expire at its end. */
+    settle(): Promise<unknown>
+  }
   readonly wipeMark: WipeMark
   readonly log: Log
 }

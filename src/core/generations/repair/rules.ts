@@ -29,6 +29,11 @@ export const RULES: readonly Rule[] = [
   { name: 'enqueue', repairs: 'a row whose job never reached Redis', run: enqueueMissing },
   { name: 'fail_expired', repairs: 'a generation that is past its deadline', run: end((rows) => rows.failExpired()) },
   { name: 'fail_unservable', repairs: 'one that no live backend can do', run: end((rows) => rows.failUnservable()) },
+  {
+    name: 'settle_periods',
+    repairs: 'a period of a plan that has begun or ended',
+    run: ({ periods }) => periods.settle(),
+  },
   { name: 'restore', repairs: 'an empty Redis; locks of what has ended', when: isFullOrWiped, run: restoreRedis },
   { name: 'sweep', repairs: 'image files of failed generations', when: isFull, run: sweepImages },
   { name: 'clean', repairs: 'rows that have expired', when: isFull, run: ({ rows }) => rows.clean() },

@@ -1,5 +1,5 @@
 import { retryInBackground } from '../../../lib/retry.js'
-import { type Caller, requireActiveSubscription } from '../../accounts/account.js'
+import { type Caller, requireActiveSubscription, requireModelInPlan } from '../../accounts/account.js'
 import type { IgnorableParameter } from '../../catalog/model-parameters.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import { priceOf } from '../../catalog/price.js'
@@ -137,6 +137,7 @@ async function requireAcceptable(
 ): Promise<Acceptable> {
   if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account)
   const model = await submission.model()
+  requireModelInPlan(caller, model.id)
   const asked = requestFor(model, submission)
   // What a client sent, also where the model does not take it; a model's own default is its operator's.
   const { prompt, negativePrompt } = submission.request

@@ -52,7 +52,7 @@ interface Charged {
 /**
  * For any number of submits, each treated as if it were alone. Looks for an active generation first, so that it is reported
  * before "insufficient"; in a race the unique index decides. The key's row is locked before the user's: once either is
- * closed, nothing more is charged.
+ * closed, nothing more is charged. What expires first is spent first.
  * The planner expects a condition like `metered::integer = 0` to leave one item of a hundred. So it looks up rows by their
  * keys, where it would otherwise read whole tables that it believes to be small.
  * @param ifLocked what to do about a row that another transaction has locked: wait, unless given
@@ -63,16 +63,20 @@ const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(nam
   ), active AS (
     SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(sql`${g.id}`, submitColumn('accountId'))} LIMIT 1) AS found
   ), reserved AS (${lockReservations(ifLocked)}), allowed AS (
-    SELECT item.* FROM item CROSS JOIN LATERAL (
+    SELECT item.*, payer.expiring FROM item CROSS JOIN LATERAL (
       SELECT FROM ${k} WHERE ${k.id} = ${submitColumn('keyId')} AND ${k.revokedAt} IS NULL OFFSET 0 FOR SHARE ${ifLocked}
     ) AS unrevoked CROSS JOIN LATERAL (
-      SELECT FROM ${u} WHERE ${u.id} = ${submitColumn('accountId')} OFFSET 0 FOR NO KEY UPDATE ${ifLocked}
+      SELECT least(${u.expiringCredits}, ${submitColumn('cost')}) AS expiring FROM ${u}
+       WHERE ${u.id} = ${submitColumn('accountId')} OFFSET 0 FOR NO KEY UPDATE ${ifLocked}
     ) AS payer
      WHERE NOT EXISTS (SELECT FROM active WHERE active.item = item.id) AND ${RESERVATION_HELD}
   ), debited AS (
-    UPDATE ${u} SET ${setList(u, { credits: sql`${u.credits} - ${submitColumn('cost')}` })} FROM allowed AS item
+    UPDATE ${u} SET ${setList(u, {
+      credits: sql`${u.credits} - ${submitColumn('cost')}`,
+      expiringCredits: sql`${u.expiringCredits} - item.expiring`,
+    })} FROM allowed AS item
      WHERE ${u.id} = ${submitColumn('accountId')} AND ${u.credits} >= ${submitColumn('cost')} AND ${u.deletedAt} IS NULL
-    RETURNING ${u.credits} AS balance, item.*
+    RETURNING ${u.credits} AS balance, ${u.expiringCredits} AS expiring_balance, item.*
   ), stored AS (
     ${INSERT_GENERATION} FROM debited AS item RETURNING ${INSERTED_COLUMNS}
   ), marked AS (${markReservations('debited')}), noted AS (${noteMissingJob('stored')}), entered AS (
@@ -82,6 +86,8 @@ const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(nam
       delta: sql`-${submitColumn('cost')}`,
       balance: sql`item.balance`,
       generationId: submitColumn('id'),
+      expiringDelta: sql`-item.expiring`,
+      expiringBalance: sql`item.expiring_balance`,
     })} FROM debited AS item
   )
   SELECT item.id, stored.created_at AS "createdAt", debited.balance AS "creditsLeft", active.id AS "activeId",

@@ -21,7 +21,7 @@ const EXAMPLE_ACCOUNT = {
 const account = z
   .object({
     username: z.string(),
-    credits: z.int().min(0).describe('What you hold now'),
+    credits: z.int().describe('What you hold now'),
     subscription: subscription.nullable().describe('null without a subscription'),
   })
   .meta({ id: 'Account', examples: [EXAMPLE_ACCOUNT] })
@@ -35,11 +35,11 @@ const getAccountSchema = {
 }
 
 const creditEntry = z.object({
-  kind: z.enum(['grant', 'charge', 'refund']),
-  delta: z.int().describe('Below zero for a charge'),
-  balance: z.int().min(0).describe('What you held right after it'),
-  generation_id: z.string().nullable().describe('null for a grant'),
-  note: z.string().nullable().describe('What a grant was for'),
+  kind: z.enum(['grant', 'purchase', 'charge', 'refund', 'adjustment', 'expire']),
+  delta: z.int().describe('Below zero where you have fewer than before'),
+  balance: z.int().describe('What you held right after it'),
+  generation_id: z.string().nullable().describe('Of charges and refunds'),
+  note: z.string().nullable().describe('Of the other kinds'),
   created_at: z.iso.datetime(),
 })
 
@@ -54,7 +54,7 @@ const EXAMPLE_GRANT = {
 
 const creditList = z
   .object({
-    credits: z.int().min(0).describe('What you hold now'),
+    credits: z.int().describe('What you hold now'),
     entries: z.array(creditEntry),
     next_cursor: field.nextCursor,
   })

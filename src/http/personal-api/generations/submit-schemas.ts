@@ -73,7 +73,7 @@ const dryRun = z
     model_version_id: z.int(),
     model_name: z.string(),
     credits_needed: z.int().min(0),
-    credits_held: z.int().min(0),
+    credits_held: z.int(),
     sufficient: z.boolean().describe('Whether the credits suffice'),
     active_generation: z.string().nullable().describe('The ID of the one that a submit would have to wait for'),
   })

@@ -154,7 +154,14 @@ const LedgerCard = ({ account, entries, isFirst, path }: CardProps & Pick<UserPa
   )
 }
 
-const KINDS = { grant: 'Granted', charge: 'Charged', refund: 'Given back' } as const
+const KINDS = {
+  grant: 'Granted',
+  purchase: 'Bought',
+  charge: 'Charged',
+  refund: 'Given back',
+  adjustment: 'Corrected',
+  expire: 'Expired',
+} as const
 
 const KeysCard = ({ keys, keyPrefix, path, isDeleted }: CardProps & { readonly isDeleted: boolean }) => (
   <section class="card stack" aria-labelledby="keys">

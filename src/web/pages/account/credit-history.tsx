@@ -73,13 +73,22 @@ const Entry = ({ of: entry, keyPrefix }: { of: SpendingEntry; keyPrefix: string 
   </tr>
 )
 
+const WITHOUT_GENERATION = {
+  grant: { badge: 'Added', text: 'Credits added to your account', tone: 'good' },
+  purchase: { badge: 'Bought', text: 'Credits bought', tone: 'good' },
+  adjustment: { badge: 'Corrected', text: 'Credits corrected by the operator', tone: '' },
+  expire: { badge: 'Expired', text: 'Credits of a period that has ended', tone: 'bad' },
+} as const
+
 const What = ({ kind, prompt, error, note, slug }: SpendingEntry) => {
-  if (kind === 'grant')
+  if (kind !== 'charge' && kind !== 'refund') {
+    const { badge, text, tone } = WITHOUT_GENERATION[kind]
     return (
       <>
-        <span class="badge good">Added</span> <bdi>{note || 'Credits added to your account'}</bdi>
+        <span class={`badge ${tone}`}>{badge}</span> <bdi>{note || text}</bdi>
       </>
     )
+  }
   const text = prompt && [...prompt].length === PROMPT_BEGINNING ? `${prompt}…` : prompt || 'An image'
   return (
     <>

@@ -1,0 +1,135 @@
+/** What the periods of subscriptions grant and let expire. */
+import { type SQL, sql } from 'drizzle-orm'
+import { expiryAtEnd, type PeriodEntry, type Plan, settlePeriods } from '../../core/accounts/plan.js'
+import { type Database, withTransaction } from '../client.js'
+import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
+import { creditLedger as l } from '../schema/ledger.js'
+import { isSqlRefusal } from '../sql-state.js'
+import { columns, param, type Queryable, type RowOf, selectAs, setList, statement } from '../statement.js'
+import { moveCredits } from './move-credits.js'
+import { PLAN } from './plans.js'
+
+/** In one pass of the reconciler; the next one goes on. */
+const SUBSCRIPTIONS_PER_PASS = 200
+/** Of subscriptions whose plan grants nothing. */
+const CLEARED_PER_PASS = 5000
+
+const NOW = sql`coalesce(${param('now')}::timestamptz, now())`
+const IS_DUE = sql`${s.checkAt} <= ${NOW}`
+
+const DUE = statement<{ userId: string }>('due_subscriptions')`
+  SELECT ${selectAs(columns(s, 'userId'))} FROM ${s} WHERE ${IS_DUE} ORDER BY ${s.checkAt} LIMIT ${SUBSCRIPTIONS_PER_PASS}`
+
+/** Without a plan of its name, or of a deleted account: nothing is granted to it until it changes. */
+const CLEAR = statement('clear_subscriptions_without_plan')`
+  UPDATE ${s} SET ${setList(s, { checkAt: null })} WHERE ${s.userId} = ANY (ARRAY(
+    SELECT ${s.userId} FROM ${s} WHERE ${IS_DUE} AND (
+      NOT EXISTS (SELECT FROM ${p} WHERE ${p.name} = ${s.plan})
+      OR EXISTS (SELECT FROM ${u} WHERE ${u.id} = ${s.userId} AND ${u.deletedAt} IS NOT NULL))
+     LIMIT ${CLEARED_PER_PASS} FOR NO KEY UPDATE SKIP LOCKED))`
+
+const STATE = {
+  ...columns(s, 'status', 'plan', 'endDate', 'startedAt', 'periodStart', 'periodEnd', 'periodPlan', 'periodCredits'),
+  ...columns(u, 'credits', 'expiringCredits'),
+  now: sql<Date>`${NOW}`,
+}
+type State = RowOf<typeof STATE>
+
+// The subscription before its account.
+const lockingState = (name: string, which: SQL, ifLocked = sql``) => statement<State>(name)`
+  SELECT ${selectAs(STATE)} FROM ${s} JOIN ${u} ON ${u.id} = ${s.userId}
+   WHERE ${s.userId} = ${param('userId')}::uuid AND ${u.deletedAt} IS NULL AND ${which}
+     FOR NO KEY UPDATE OF ${s}, ${u} ${ifLocked}`
+
+// What somebody else changes now is due in the next pass, too.
+const LOCK_DUE = lockingState('lock_due_subscription', IS_DUE, sql`SKIP LOCKED`)
+const LOCK = lockingState('lock_subscription', sql`true`)
+
+const PLANS = statement<Plan>('plans_of_subscription')`
+  SELECT ${selectAs(PLAN)} FROM ${p} WHERE ${p.name} = ANY (${param('names')}::text[])`
+
+const IS_MADE = statement('ledger_entry_of_ref')`
+  SELECT FROM ${l} WHERE ${l.userId} = ${param('userId')}::uuid AND ${l.ref} = ${param('ref')}`
+
+const SETTLED = statement('settle_subscription')`
+  UPDATE ${s} SET ${setList(s, {
+    startedAt: sql`${param('startedAt')}::timestamptz`,
+    periodStart: sql`${param('periodStart')}::timestamptz`,
+    periodEnd: sql`${param('periodEnd')}::timestamptz`,
+    periodPlan: sql`${param('periodPlan')}::text`,
+    periodCredits: sql`${param('periodCredits')}::bigint`,
+    checkAt: sql`${param('checkAt')}::timestamptz`,
+  })} WHERE ${s.userId} = ${param('userId')}::uuid`
+
+const POSTPONE = statement('postpone_subscription')`
+  UPDATE ${s} SET ${setList(s, { checkAt: sql`now() + interval '1 minute'` })} WHERE ${s.userId} = ${param('userId')}::uuid`
+
+export const periodStore = (db: Database) => ({
+  /**
+   * Grants and lets expire what is due; for each subscription in a transaction of its own.
+   * @param now instead of Postgres's clock
+   * @returns how many subscriptions were looked at
+   */
+  async settle(now?: Date): Promise<number> {
+    const due = await DUE.rows(db.pool, { now })
+    if (due.length === 0) return 0
+    await CLEAR.run(db.pool, { now })
+    const faults: unknown[] = []
+    for (const { userId } of due)
+      await withTransaction(db, (_tx, client) => settle(client, userId, now)).catch(async (error) => {
+        if (!isSqlRefusal(error)) throw error
+        // The others need not wait for one that Postgres refuses.
+        faults.push(error)
+        await POSTPONE.run(db.pool, { userId })
+      })
+    if (faults.length > 0) throw faults[0]
+    return due.length
+  },
+})
+
+async function settle(client: Queryable, userId: string, now: Date | undefined): Promise<void> {
+  const state = await LOCK_DUE.first(client, { userId, now })
+  if (!state) return
+  const period = periodOf(state)
+  const plans = await PLANS.rows(client, { names: [state.plan, period?.plan] })
+  const plan = plans.find(({ name }) => name === state.plan)
+  if (!plan) return
+  const before = plans.find(({ name }) => name === period?.plan)
+  const settled = settlePeriods({ ...state, period }, { plan, before }, state.expiringCredits, state.now)
+  await enter(client, { userId, ...state }, settled.entries)
+  const { start, end, plan: name, credits } = settled.period
+  await SETTLED.run(client, {
+    ...{ userId, startedAt: settled.startedAt, checkAt: settled.checkAt },
+    ...{ periodStart: start, periodEnd: end, periodPlan: name, periodCredits: credits },
+  })
+}
+
+const periodOf = ({ periodStart: start, periodEnd: end, periodPlan: plan, periodCredits: credits }: State) =>
+  start && end && plan !== null ? { start, end, plan, credits } : null
+
+/** Writes the entries that are not in the ledger yet. The account's row must be locked. */
+async function enter(client: Queryable, { userId, credits }: Holder, entries: readonly PeriodEntry[]): Promise<void> {
+  let balance = credits
+  for (const { ref, note, expires, ...entry } of entries) {
+    if ((await IS_MADE.count(client, { userId, ref })) > 0) continue
+    const isGrant = entry.kind === 'grant'
+    // An account that owes credits has none that could expire.
+    const delta = isGrant ? entry.credits : -Math.min(entry.credits, Math.max(balance, 0))
+    const expiring = isGrant ? (expires ? delta : 0) : -entry.credits
+    balance = (await moveCredits(client, { userId, kind: entry.kind, delta, expiring, note, ref })) ?? balance
+  }
+}
+
+interface Holder {
+  readonly userId: string
+  readonly credits: number
+}
+
+/** Ends the running period of a subscription that is taken away: what expires at its end expires now. */
+export async function endPeriod(client: Queryable, userId: string): Promise<void> {
+  const state = await LOCK.first(client, { userId, now: undefined })
+  const period = state && periodOf(state)
+  const [plan] = period ? await PLANS.rows(client, { names: [period.plan] }) : []
+  const entry = period && plan && expiryAtEnd(period, plan, state.expiringCredits)
+  if (entry) await enter(client, { userId, ...state }, [entry])
+}

@@ -1,0 +1,247 @@
+import { describe, expect, it } from 'vitest'
+import type { Plan } from '../../../src/core/accounts/plan.js'
+import { operatorCreditStore } from '../../../src/db/accounts/ledger.js'
+import { planStore } from '../../../src/db/accounts/plans.js'
+import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
+import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
+import { cancelStore } from '../../../src/db/generations/end.js'
+import { submissionStore } from '../../../src/db/generations/submit/charged.js'
+import { useDatabase } from '../../support/database.js'
+import { aGeneration, creditsOf, type GivenUser, givenUser } from '../../support/givens.js'
+
+const context = useDatabase()
+const END = new Date('2040-01-01')
+
+async function givenPlan(more: Partial<Plan> = {}): Promise<Plan> {
+  const plan = {
+    ...{ name: `Plan ${crypto.randomUUID()}`, credits: 100, period: 'month' as const, carryOver: 0, signUpCredits: 0 },
+    ...{ models: null, rateLimit: null, forSale: false, ...more },
+  }
+  await planStore(context.db).import([plan])
+  return { ...plan, retiredAt: null }
+}
+
+/** Subscribed since that moment, without any credits. */
+async function givenSubscriber(plan: Plan, startedAt: string): Promise<GivenUser> {
+  const { db } = context
+  const user = await givenUser(db, { credits: 0, subscription: { plan: plan.name, endDate: END } })
+  await db.pool.query('UPDATE subscriptions SET started_at = $1, check_at = $1 WHERE user_id = $2', [
+    startedAt,
+    user.id,
+  ])
+  return user
+}
+
+/** As the reconciler does it, at that moment, until nothing is due. */
+async function settle(at: string | Date) {
+  for (;;) if ((await periodStore(context.db).settle(new Date(at))) === 0) return
+}
+
+const ledgerOf = async ({ id }: GivenUser) =>
+  (
+    await context.db.pool.query(
+      `SELECT kind, delta, balance, expiring_delta AS expires, expiring_balance AS expiring, note
+         FROM credit_ledger WHERE user_id = $1 ORDER BY id`,
+      [id],
+    )
+  ).rows
+
+const linesOf = async (user: GivenUser) =>
+  (await ledgerOf(user)).map(
+    ({ kind, delta, balance, note }) => `${kind} ${delta} → ${balance}${note ? ` (${note})` : ''}`,
+  )
+
+const expiringOf = async ({ id }: GivenUser) =>
+  (await context.db.pool.query('SELECT expiring_credits FROM users WHERE id = $1', [id])).rows[0].expiring_credits
+
+/** Charges so many credits. */
+async function spend(user: GivenUser, credits: number): Promise<string> {
+  const generation = { ...aGeneration(user), cost: credits }
+  const { outcome } = await submissionStore(context.db).insert(generation, {
+    deadlineSeconds: 600,
+    idempotencyKey: undefined,
+  })
+  expect(outcome).toBe('inserted')
+  return generation.id
+}
+/** As by a generation that is not given back. */
+const spendForGood = async (user: GivenUser, credits: number) => {
+  const id = await spend(user, credits)
+  await context.db.pool.query(
+    `UPDATE generations SET status = 'failed', error = 'over', finished_at = now() WHERE id = $1`,
+    [id],
+  )
+}
+
+describe('three years of a subscription', () => {
+  it.each([
+    ['month', 0],
+    ['month', 250],
+    ['month', null],
+    ['year', 0],
+    ['year', null],
+  ] as const)(
+    'by %s, of whose credits %s stay, grant each period once and explain each credit',
+    async (period, carryOver) => {
+      const plan = await givenPlan({ period, carryOver })
+      const start = new Date('2027-01-31T10:30:00Z')
+      const user = await givenSubscriber(plan, start.toISOString())
+      await operatorCreditStore(context.db).grant(user.id, 1000, { note: 'bought', ref: undefined })
+      let spent = 0
+      for (let day = 0; day <= 3 * 365 + 1; day += 1) {
+        const now = new Date(start.getTime() + day * 86_400_000)
+        // Twice at once, as by two reconcilers of which one has lost the lease.
+        await Promise.all([settle(now), settle(now)])
+        if (day % 40 === 5) {
+          await spendForGood(user, 30)
+          spent += 30
+        }
+        if (day % 97 === 9)
+          await cancelStore(context.db).cancel(await spend(user, 50), 'Canceled.', { onlyQueued: true })
+      }
+      const ledger = await ledgerOf(user)
+      const sum = (which: (row: (typeof ledger)[number]) => boolean) =>
+        ledger.filter(which).reduce((total, { delta }) => total + delta, 0)
+      const periods = period === 'month' ? 37 : 4
+      expect(ledger.filter(({ kind, note }) => kind === 'grant' && note !== 'bought')).toHaveLength(periods)
+      expect(sum(({ kind }) => kind === 'grant')).toBe(1000 + periods * 100)
+      expect(sum(({ kind }) => kind === 'charge') + sum(({ kind }) => kind === 'refund')).toBe(-spent)
+      expect(await creditsOf(context.db, user)).toBe(sum(() => true))
+      // What was bought never expires.
+      let [balance, expiring] = [0, 0]
+      for (const row of ledger) {
+        const held = expiring
+        balance += row.delta
+        expiring += row.expires
+        expect(row).toMatchObject({ balance, expiring })
+        // What expires is spent first, and nothing else ever expires.
+        if (row.kind === 'charge') expect(row.expires).toBe(-Math.min(held, -row.delta))
+        if (row.kind === 'expire') expect(row.expires).toBe(row.delta)
+        expect(expiring).toBeGreaterThanOrEqual(0)
+      }
+      if (carryOver !== null) expect(await expiringOf(user)).toBeLessThanOrEqual(carryOver + 100)
+      else expect(sum(({ kind }) => kind === 'expire')).toBe(0)
+    },
+  )
+})
+
+describe('credits of a plan', () => {
+  it('are spent before bought ones, given back as what they were, and expire at the end of the period', async () => {
+    const user = await givenSubscriber(await givenPlan({ name: 'Basic' }), '2027-01-01')
+    await settle('2027-01-01')
+    await operatorCreditStore(context.db).grant(user.id, 50, { note: 'bought', ref: undefined })
+    const id = await spend(user, 120)
+    expect(await expiringOf(user)).toBe(0)
+    await cancelStore(context.db).cancel(id, 'Canceled.', { onlyQueued: true })
+    expect(await expiringOf(user)).toBe(100)
+    await spendForGood(user, 10)
+    await settle('2027-02-01')
+    expect(await linesOf(user)).toEqual([
+      'grant 100 → 100 (Basic, 2027-01-01 to 2027-02-01)',
+      'grant 50 → 150 (bought)',
+      'charge -120 → 30',
+      'refund 120 → 150',
+      'charge -10 → 140',
+      'expire -90 → 50 (Basic, left of 2027-01-01 to 2027-02-01)',
+      'grant 100 → 150 (Basic, 2027-02-01 to 2027-03-01)',
+    ])
+  })
+
+  it('never expire for an account that owes more than it has', async () => {
+    const user = await givenSubscriber(await givenPlan({ name: 'Debt' }), '2027-01-01')
+    await settle('2027-01-01')
+    await operatorCreditStore(context.db).adjust(user.id, -130, { note: 'dispute', belowZero: true })
+    await settle('2027-02-01')
+    expect(await linesOf(user)).toEqual([
+      'grant 100 → 100 (Debt, 2027-01-01 to 2027-02-01)',
+      'adjustment -130 → -30 (dispute)',
+      'grant 100 → 70 (Debt, 2027-02-01 to 2027-03-01)',
+    ])
+  })
+
+  it('expire at once when the subscription is taken away, and nothing is granted without one', async () => {
+    const user = await givenSubscriber(await givenPlan({ name: 'Gone' }), '2027-01-01')
+    await settle('2027-01-10')
+    await operatorSubscriptionStore(context.db).remove(user.id)
+    await settle('2027-06-01')
+    expect(await linesOf(user)).toEqual([
+      'grant 100 → 100 (Gone, 2027-01-01 to 2027-02-01)',
+      'expire -100 → 0 (Gone, left of 2027-01-01 to 2027-02-01)',
+    ])
+  })
+
+  it('are granted to nobody whose plan there is not, until there is one, and to no deleted account', async () => {
+    const name = `Later ${crypto.randomUUID()}`
+    const [user, deleted] = [
+      await givenSubscriber({ name } as Plan, '2027-01-01'),
+      await givenSubscriber({ name } as Plan, '2027-01-01'),
+    ]
+    await settle('2027-01-02')
+    await context.db.pool.query('UPDATE users SET deleted_at = now() WHERE id = $1', [deleted.id])
+    await givenPlan({ name })
+    await settle('2027-03-15')
+    expect(await linesOf(user)).toHaveLength(1)
+    expect(await linesOf(deleted)).toEqual([])
+  })
+
+  it('hold no other subscription up when one cannot be granted', async () => {
+    const plan = await givenPlan()
+    const [full, user] = [await givenSubscriber(plan, '2027-01-01'), await givenSubscriber(plan, '2027-01-02')]
+    await operatorCreditStore(context.db).grant(full.id, Number.MAX_SAFE_INTEGER, { note: undefined, ref: undefined })
+    await expect(periodStore(context.db).settle(new Date('2027-01-03'))).rejects.toThrow(/users_credits_check/)
+    expect(await creditsOf(context.db, user)).toBe(100)
+    await context.db.pool.query('UPDATE subscriptions SET check_at = NULL WHERE user_id = $1', [full.id])
+  })
+})
+
+describe('a change of a subscription', () => {
+  it('is settled within the next pass: more credits at once, and periods counted anew after an end', async () => {
+    const [small, large] = [await givenPlan({ name: 'Small' }), await givenPlan({ name: 'Large', credits: 300 })]
+    const user = await givenSubscriber(small, new Date(Date.now() - 1000).toISOString())
+    const subscriptions = operatorSubscriptionStore(context.db)
+    const set = (change: { plan?: string; status?: string; endDate?: Date }) =>
+      subscriptions.set(user.id, { plan: undefined, status: undefined, endDate: undefined, ...change }, END)
+    await settle(new Date())
+    await set({ plan: large.name })
+    await settle(new Date(Date.now() + 1000))
+    expect(await creditsOf(context.db, user)).toBe(300)
+    await set({ endDate: new Date(Date.now() - 1000) })
+    await settle(new Date(Date.now() + 1000))
+    await set({ endDate: END })
+    await settle(new Date(Date.now() + 2000))
+    const amounts = (await ledgerOf(user)).map(({ kind, delta }) => `${kind} ${delta}`)
+    expect(amounts).toEqual(['grant 100', 'grant 200', 'expire -300', 'grant 300'])
+  })
+})
+
+describe('a correction of credits', () => {
+  it('takes what is there, and more only if told to', async () => {
+    const user = await givenUser(context.db, { credits: 10 })
+    const { adjust } = operatorCreditStore(context.db)
+    const by = (amount: number, belowZero = false) => adjust(user.id, amount, { note: 'because', belowZero })
+    expect(await by(-4)).toEqual({ outcome: 'adjusted', delta: -4, balance: 6 })
+    expect(await by(-50)).toEqual({ outcome: 'adjusted', delta: -6, balance: 0 })
+    expect(await by(-1)).toEqual({ outcome: 'nothing_to_take', balance: 0 })
+    expect(await by(-5, true)).toEqual({ outcome: 'adjusted', delta: -5, balance: -5 })
+    expect(await by(-5)).toEqual({ outcome: 'nothing_to_take', balance: -5 })
+    expect(await by(8)).toEqual({ outcome: 'adjusted', delta: 8, balance: 3 })
+    expect(await linesOf(user)).toEqual([
+      'grant 10 → 10',
+      'adjustment -4 → 6 (because)',
+      'adjustment -6 → 0 (because)',
+      'adjustment -5 → -5 (because)',
+      'adjustment 8 → 3 (because)',
+    ])
+  })
+
+  it('takes bought credits before those that expire, which are then fewer only if nothing else is left', async () => {
+    const user = await givenSubscriber(await givenPlan(), '2027-01-01')
+    await settle('2027-01-01')
+    const { adjust, grant } = operatorCreditStore(context.db)
+    await grant(user.id, 40, { note: undefined, ref: undefined })
+    await adjust(user.id, -30, { note: 'x', belowZero: false })
+    expect(await expiringOf(user)).toBe(100)
+    await adjust(user.id, -30, { note: 'x', belowZero: false })
+    expect(await expiringOf(user)).toBe(80)
+  })
+})
