@@ -15,6 +15,13 @@ export const wholeNumber = (name: string, min: number, max: number) => (text: st
   throw new OperatorError(`${name} must be a whole number from ${min} to ${max}, not "${text}".`)
 }
 
+/** Not 0, and with a sign where it is below. */
+export const signedNumber = (name: string, max: number) => (text: string) => {
+  const value = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (value !== 0 && Math.abs(value) <= max) return value
+  throw new OperatorError(`${name} must be a whole number from -${max} to ${max} and not 0, not "${text}".`)
+}
+
 const MOMENT = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/
 
 /** A date is its first moment in UTC; a time without an offset is one in UTC, too. */
@@ -52,7 +59,8 @@ export const YES = ['--yes', `do not ask about more than ${LARGE_GRANT} credits`
 
 /** @throws OperatorError unless these credits are few, or a person or `--yes` says that they are meant */
 export async function requireMeant(credits: number, yes: boolean, confirm: Confirm): Promise<void> {
-  if (credits <= LARGE_GRANT || yes || (await confirm(`Give ${credits} credits?`))) return
+  const question = credits < 0 ? `Take ${-credits} credits?` : `Give ${credits} credits?`
+  if (Math.abs(credits) <= LARGE_GRANT || yes || (await confirm(question))) return
   throw new OperatorError(
     `${credits} credits are more than ${LARGE_GRANT} at once, so nothing was done: add --yes if that is what you mean.`,
   )

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
 import { operatorCreditStore } from '../db/accounts/ledger.js'
 import {
   type Confirm,
@@ -7,6 +8,7 @@ import {
   type ReasonOption,
   requireMeant,
   requireUser,
+  signedNumber,
   wholeNumber,
   words,
   YES,
@@ -30,6 +32,15 @@ export function creditCommands(program: Command, run: Runner, confirm: Confirm):
     .option(...YES)
     .option(...REASON)
     .action(run(grantCredits(confirm)))
+  credits
+    .command('adjust')
+    .description('correct a balance; down to 0, unless told otherwise')
+    .argument('<username>')
+    .argument('<n>', 'how many more, or, below 0, how many fewer', signedNumber('N', MAX_CREDITS))
+    .requiredOption('--reason <text>', 'why; its user sees it in the history', words('--reason', MAX_REASON_LENGTH))
+    .option('--below-zero', 'take credits that the user has spent: the balance may fall below 0')
+    .option(...YES)
+    .action(run(adjustCredits(confirm)))
   credits.command('history <username>').description('every credit that moved, oldest first').action(run(creditHistory))
 }
 
@@ -60,11 +71,44 @@ const grantCredits = (confirm: Confirm) => async (operator: Operator, name: stri
   }
 }
 
+interface AdjustOptions {
+  readonly reason: string
+  readonly belowZero?: boolean
+  readonly yes?: boolean
+}
+
+const adjustCredits =
+  (confirm: Confirm) => async (operator: Operator, name: string, n: number, given: AdjustOptions) => {
+    const { db, recorded } = operator
+    const { reason, belowZero = false, yes = false } = given
+    const { id, username } = await requireUser(db, name)
+    await requireMeant(n, yes, confirm)
+    const adjusted = await recorded(
+      reason,
+      (on) => operatorCreditStore(on).adjust(id, n, { note: reason, belowZero }),
+      (it) => (it.outcome === 'adjusted' ? [`corrected the credits by ${it.delta}`, username] : undefined),
+    )
+    if (adjusted.outcome === 'user_deleted') throw new OperatorError(`User "${username}" was deleted.`)
+    if (adjusted.outcome === 'too_many')
+      throw new OperatorError(
+        `User "${username}" would hold more than ${MAX_CREDITS} credits, or owe as many: correct by fewer.`,
+      )
+    if (adjusted.outcome === 'nothing_to_take')
+      throw new OperatorError(
+        `User "${username}" holds ${adjusted.balance} credits, so nothing was taken: --below-zero lets the balance fall below 0.`,
+      )
+    const { delta, balance: credits } = adjusted
+    const less = delta === n ? '' : ` Only ${-delta} of ${-n} were taken, down to 0: --below-zero takes more.`
+    return { json: { username, credits, adjusted: delta }, text: `${username} now holds ${credits} credits.${less}` }
+  }
+
 async function creditHistory({ db }: Operator, username: string) {
   const user = await requireUser(db, username)
   const entries = await operatorCreditStore(db).history(user.id)
   return {
-    json: entries.map((e) => jsonOf(e, 'kind', 'delta', 'balance', 'generationId', 'note', 'ref', 'createdAt')),
+    json: entries.map((e) =>
+      jsonOf(e, 'kind', 'delta', 'balance', 'expiringDelta', 'generationId', 'note', 'ref', 'createdAt'),
+    ),
     text: table(
       entries.map(({ createdAt: time, kind, delta, balance, generationId: job, note, ref }) => ({
         ...{ time, kind, delta, balance, job, note, ref },

@@ -15,6 +15,7 @@ import { modelCommands } from './model-commands.js'
 import { moderationCommands } from './moderation-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
+import { planCommands } from './plan-commands.js'
 import { queueCommands } from './queue-commands.js'
 import type { ReadPassword } from './sign-in-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
@@ -79,6 +80,7 @@ export async function runCli(
   userCommands(program, run, { readPassword, confirm })
   subscriptionCommands(program, run)
   creditCommands(program, run, confirm)
+  planCommands(program, run)
   keyCommands(program, run)
   modelCommands(program, run, confirm)
   jobCommands(program, run)

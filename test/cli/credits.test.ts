@@ -16,6 +16,7 @@ describe('credits grant', () => {
       kind: 'grant',
       delta: 32,
       balance: 42,
+      expiring_delta: 0,
       generation_id: null,
       note: 'Invoice of May',
       ref: 'in-1',

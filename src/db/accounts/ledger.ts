@@ -43,7 +43,8 @@ type GrantOutcome =
 type AdjustOutcome =
   | { readonly outcome: 'adjusted'; readonly delta: number; readonly balance: number }
   | { readonly outcome: 'nothing_to_take'; readonly balance: number }
-  | { readonly outcome: 'too_many' | 'user_deleted' }
+  | { readonly outcome: 'too_many' }
+  | { readonly outcome: 'user_deleted' }
 
 const GRANTED = { ...columns(l, 'userId', 'delta'), ...columns(u, 'username', 'credits') }
 const USER = sql`${param('userId')}::uuid`

@@ -1,0 +1,97 @@
+import type { Command } from 'commander'
+import type { Plan } from '../core/accounts/plan.js'
+import { planStore } from '../db/accounts/plans.js'
+import { planOfEntry, toPlanEntry } from '../process/plan-entry.js'
+import { REASON, type ReasonOption } from './arguments.js'
+import type { Operator, Runner } from './connection.js'
+import { readEntries, requireDistinct } from './json-file.js'
+import { OperatorError } from './operator-error.js'
+import { facts, plural, table } from './output.js'
+
+export function planCommands(program: Command, run: Runner): void {
+  const plans = program.command('plans').description('what subscriptions grant and allow')
+  plans
+    .command('import')
+    .description('add plans, or change those of the same name; what people get changes with their next period')
+    .option(...REASON)
+    .argument('<file>', 'a JSON array in the fields of "easel plans list --json"')
+    .action(run(importPlans))
+  plans.command('list').description('list all plans, retired ones at the end').action(run(listPlans))
+  plans.command('show <name>').description('show a plan').action(run(showPlan))
+  plans
+    .command('retire <name>')
+    .description('sell a plan no more; who has it keeps it')
+    .option(...REASON)
+    .action(run(retirePlan))
+}
+
+async function importPlans({ recorded }: Operator, file: string, { reason }: ReasonOption) {
+  const plans = await readEntries(file, 'plans', planOfEntry)
+  requireDistinct('name', plans, ({ name }) => name)
+  const unknown = await recorded(
+    reason,
+    (db) => planStore(db).import(plans),
+    (missing) => (missing ? undefined : [`imported ${plural(plans.length, 'plan')}`, '']),
+  )
+  if (unknown)
+    throw new OperatorError(
+      `Plan "${unknown.plan}" names model version ${unknown.model}, which there is not: "easel models list" shows them.`,
+    )
+  return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.` }
+}
+
+async function listPlans({ db }: Operator) {
+  const plans = await planStore(db).list()
+  return {
+    json: plans.map(({ subscribers, retiredAt, ...plan }) => ({
+      ...toPlanEntry(plan),
+      ...(retiredAt && { retired_at: retiredAt }),
+    })),
+    text: table(
+      plans.map(({ subscribers, ...plan }) => ({ ...planFacts(plan), subscribers })),
+      'No plans: import some with "easel plans import FILE.json".',
+    ),
+  }
+}
+
+async function showPlan({ db }: Operator, name: string) {
+  const plan = (await planStore(db).list()).find((it) => it.name === name)
+  if (!plan) throw noSuchPlan(name)
+  const { subscribers, retiredAt, ...its } = plan
+  return {
+    json: { ...toPlanEntry(its), retired_at: retiredAt, subscribers },
+    text: facts({ ...planFacts(plan), subscribers }),
+  }
+}
+
+async function retirePlan({ recorded }: Operator, name: string, { reason }: ReasonOption) {
+  const retiredAt = await recorded(
+    reason,
+    (db) => planStore(db).retire(name),
+    (at) => at && ['retired plan', name],
+  )
+  if (!retiredAt) throw noSuchPlan(name)
+  return { json: { name, retired_at: retiredAt }, text: `Plan "${name}" is sold no more; who has it keeps it.` }
+}
+
+const planFacts = ({
+  name,
+  credits,
+  period,
+  carryOver,
+  signUpCredits,
+  models,
+  rateLimit,
+  forSale,
+  retiredAt,
+}: Plan) => ({
+  ...{ plan: name, credits, per: period },
+  unspent: carryOver === null ? 'stays' : carryOver === 0 ? 'expires' : `${carryOver} stay`,
+  'at sign-up': signUpCredits,
+  models: models === null ? 'all' : models.join(' '),
+  'rate limit': rateLimit,
+  'for sale': forSale,
+  retired: retiredAt,
+})
+
+const noSuchPlan = (name: string) => new OperatorError(`No plan "${name}": "easel plans list" shows all.`)

@@ -1,0 +1,57 @@
+/** An entry of an import of plans: JSON's names on one side, the core's on the other. */
+import { z } from 'zod'
+import type { Plan } from '../core/accounts/plan.js'
+import { AppError } from '../core/errors.js'
+import { isLine } from '../lib/text.js'
+
+const CREDITS = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
+const credits = z.int(CREDITS).min(0, CREDITS)
+const PERIOD = 'must be "month" or "year"'
+const UNSPENT = 'must be "keep", "expire" or {"keep_at_most": N}'
+const MODELS = 'must be a list of IDs of model versions, or null for all'
+const RATE_LIMIT = 'must be a whole number from 1 to 1000000, or null'
+
+const entry = z.strictObject({
+  name: z.string('must be a text').refine((it) => isLine(it, 100), 'must be one line of 1 to 100 characters'),
+  credits,
+  period: z.enum(['month', 'year'], PERIOD),
+  unspent: z.union([z.enum(['keep', 'expire']), z.strictObject({ keep_at_most: credits })], UNSPENT),
+  sign_up_credits: credits.optional(),
+  models: z.array(z.int(MODELS).min(1, MODELS), MODELS).min(1, MODELS).nullish(),
+  rate_limit: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(1_000_000, RATE_LIMIT).nullish(),
+  for_sale: z.boolean('must be true or false').optional(),
+})
+
+/** @throws invalid_request with one sentence that names the field */
+export function planOfEntry(value: unknown): Omit<Plan, 'retiredAt'> {
+  const parsed = entry.safeParse(value)
+  if (!parsed.success) throw new AppError('invalid_request', `${mistakeOf(parsed.error, value)}.`)
+  const {
+    unspent,
+    sign_up_credits: signUpCredits = 0,
+    models = null,
+    rate_limit: rateLimit = null,
+    ...its
+  } = parsed.data
+  const carryOver = unspent === 'keep' ? null : unspent === 'expire' ? 0 : unspent.keep_at_most
+  const { for_sale: forSale = false, ...same } = its
+  return { ...same, carryOver, signUpCredits, models, rateLimit, forSale }
+}
+
+/** A plan as an entry, which can be imported again. */
+export const toPlanEntry = ({ name, credits, period, carryOver, ...its }: Omit<Plan, 'retiredAt'>) => ({
+  ...{ name, credits, period, unspent: unspentOf(carryOver) },
+  ...{ sign_up_credits: its.signUpCredits, models: its.models, rate_limit: its.rateLimit, for_sale: its.forSale },
+})
+
+const unspentOf = (carryOver: number | null) =>
+  carryOver === null ? 'keep' : carryOver === 0 ? 'expire' : { keep_at_most: carryOver }
+
+function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
+  if (issue?.code === 'unrecognized_keys' && issue.path.length === 0)
+    return `unknown field ${issue.keys.map((key) => `"${key}"`).join(', ')}; the fields are ${Object.keys(entry.shape).join(', ')}`
+  const field = issue?.path[0]
+  if (field === undefined) return 'must be a JSON object'
+  if (!Object.hasOwn(value as object, field)) return `${String(field)} is missing`
+  return `${String(field)} ${field === 'unspent' ? UNSPENT : issue?.message}`
+}

@@ -1,0 +1,124 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { givenUser } from '../support/givens.js'
+import { useEasel } from './easel.js'
+
+const easel = useEasel()
+
+const BASIC = { name: 'Basic', credits: 100, period: 'month', unspent: 'expire' }
+
+async function fileOf(content: unknown): Promise<string> {
+  const path = join(easel.storage, `${crypto.randomUUID()}.json`)
+  await writeFile(path, JSON.stringify(content))
+  return path
+}
+const imported = async (...plans: object[]) => easel.json(['plans', 'import', await fileOf(plans)])
+
+describe('plans import', () => {
+  it('adds plans, whose list can be imported again', async () => {
+    const pro = { ...BASIC, name: 'Pro', credits: 500, unspent: { keep_at_most: 200 }, models: [1], rate_limit: 60 }
+    expect(
+      await imported(BASIC, pro, { ...BASIC, name: 'Year', period: 'year', unspent: 'keep', for_sale: true }),
+    ).toEqual({
+      imported: 3,
+    })
+    const list = await easel.json('plans list')
+    expect(list).toEqual([
+      { ...BASIC, sign_up_credits: 0, models: null, rate_limit: null, for_sale: false },
+      {
+        ...BASIC,
+        name: 'Year',
+        period: 'year',
+        unspent: 'keep',
+        sign_up_credits: 0,
+        models: null,
+        rate_limit: null,
+        for_sale: true,
+      },
+      { ...pro, sign_up_credits: 0, for_sale: false },
+    ])
+    expect(await imported(...list)).toEqual({ imported: 3 })
+    expect(await easel.json('plans list')).toEqual(list)
+  })
+
+  it.each([
+    [{ ...BASIC, credits: -1 }, 'Entry 1: credits must be a whole number from 0 to 9007199254740991.'],
+    [{ ...BASIC, credits: undefined }, 'Entry 1: credits is missing.'],
+    [{ ...BASIC, period: 'week' }, 'Entry 1: period must be "month" or "year".'],
+    [{ ...BASIC, unspent: 'lose' }, 'Entry 1: unspent must be "keep", "expire" or {"keep_at_most": N}.'],
+    [{ ...BASIC, unspent: { keep_at_most: -1 } }, 'Entry 1: unspent must be "keep", "expire" or {"keep_at_most": N}.'],
+    [{ ...BASIC, models: [] }, 'Entry 1: models must be a list of IDs of model versions, or null for all.'],
+    [{ ...BASIC, rate_limit: 0 }, 'Entry 1: rate_limit must be a whole number from 1 to 1000000, or null.'],
+    [{ ...BASIC, name: 'a\nb' }, 'Entry 1: name must be one line of 1 to 100 characters.'],
+    [
+      { ...BASIC, price: 3 },
+      'Entry 1: unknown field "price"; the fields are name, credits, period, unspent, sign_up_credits, models, rate_limit, for_sale.',
+    ],
+    ['Basic', 'Entry 1: must be a JSON object.'],
+  ])('refuses an entry that cannot be a plan, in one sentence: %j', async (entry, sentence) => {
+    const before = await easel.json('plans list')
+    expect(await easel.error(['plans', 'import', await fileOf([entry, { ...BASIC, name: 'Other' }])])).toBe(sentence)
+    expect(await easel.json('plans list')).toEqual(before)
+  })
+
+  it('refuses a model version that there is not, and two plans of one name', async () => {
+    const before = await easel.json('plans list')
+    expect(
+      await easel.error(['plans', 'import', await fileOf([BASIC, { ...BASIC, name: 'X', models: [1, 987654] }])]),
+    ).toBe('Plan "X" names model version 987654, which there is not: "easel models list" shows them.')
+    expect(await easel.error(['plans', 'import', await fileOf([BASIC, BASIC])])).toBe(
+      'Entries 1 and 2 have the same name, Basic.',
+    )
+    expect(await easel.json('plans list')).toEqual(before)
+  })
+})
+
+describe('plans show and retire', () => {
+  it('say what a plan is, who has it, and that it is sold no more', async () => {
+    await imported({ ...BASIC, name: 'Old', for_sale: true })
+    await givenUser(easel.db, { subscription: { plan: 'Old' } })
+    await givenUser(easel.db, { subscription: { plan: 'Old', status: 'canceled' } })
+    expect(await easel.json('plans show Old')).toMatchObject({ name: 'Old', subscribers: 1, retired_at: null })
+    expect(await easel.text('plans retire Old --reason gone')).toBe('Plan "Old" is sold no more; who has it keeps it.')
+    expect(await easel.json('plans show Old')).toMatchObject({ for_sale: false, retired_at: expect.any(String) })
+    expect((await easel.text('plans list')).split('\n').at(-1)).toMatch(/^Old +100 +month +expires /)
+    expect(await easel.error('plans retire None')).toBe('No plan "None": "easel plans list" shows all.')
+    expect(await easel.error('plans show None')).toBe('No plan "None": "easel plans list" shows all.')
+  })
+})
+
+describe('credits adjust', () => {
+  it('corrects a balance, down to 0 unless told otherwise, and says what it took', async () => {
+    const { username } = await givenUser(easel.db, { credits: 10 })
+    const adjust = (n: string, ...more: string[]) => ['credits', 'adjust', username, n, '--reason', 'A slip', ...more]
+    expect(await easel.json(adjust('-4'))).toEqual({ username, credits: 6, adjusted: -4 })
+    expect(await easel.text(adjust('-50'))).toBe(
+      `${username} now holds 0 credits. Only 6 of 50 were taken, down to 0: --below-zero takes more.`,
+    )
+    expect(await easel.error(adjust('-1'))).toBe(
+      `User "${username}" holds 0 credits, so nothing was taken: --below-zero lets the balance fall below 0.`,
+    )
+    expect(await easel.json(adjust('-5', '--below-zero'))).toEqual({ username, credits: -5, adjusted: -5 })
+    expect(await easel.json(adjust('8'))).toEqual({ username, credits: 3, adjusted: 8 })
+    const history = await easel.json(`credits history ${username}`)
+    expect(history.at(-1)).toMatchObject({ kind: 'adjustment', delta: 8, balance: 3, note: 'A slip' })
+    const { rows } = await easel.db.pool.query(
+      `SELECT action, reason FROM operator_actions WHERE target = $1 ORDER BY id`,
+      [username],
+    )
+    expect(rows.at(-1)).toEqual({ action: 'corrected the credits by 8', reason: 'A slip' })
+    expect(rows).toHaveLength(4)
+  })
+
+  it('wants a reason, a number, and a word about very many', async () => {
+    const { username } = await givenUser(easel.db, { credits: 10 })
+    expect(await easel.error(`credits adjust ${username} -4`)).toMatch(/--reason/)
+    expect(await easel.error(`credits adjust ${username} 0 --reason x`)).toMatch(
+      /^N must be a whole number from -\d+ to \d+ and not 0, not "0"\.$/,
+    )
+    expect(await easel.error(`credits adjust ${username} -2000000 --reason x`)).toBe(
+      '-2000000 credits are more than 1000000 at once, so nothing was done: add --yes if that is what you mean.',
+    )
+  })
+})
