@@ -2,10 +2,22 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { apiKeyHint, hashApiKey, newApiKey } from '../core/accounts/api-key.js'
-import { operatorKeyStore } from '../db/accounts/api-keys.js'
+import { type KeyChange, operatorKeyStore } from '../db/accounts/api-keys.js'
 import type { Database } from '../db/client.js'
+import { operatorModelStore } from '../db/operator/catalog.js'
+import { renamed, snakeCase } from '../lib/names.js'
 import type { Config } from '../process/config.js'
-import { before, REASON, type ReasonOption, requireUser, since, wholeNumber, words } from './arguments.js'
+import {
+  before,
+  end,
+  MAX_CREDITS,
+  REASON,
+  type ReasonOption,
+  requireUser,
+  since,
+  wholeNumber,
+  words,
+} from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
@@ -18,8 +30,32 @@ export function keyCommands(program: Command, run: Runner): void {
     .option('--name <text>', 'what it is for', words('--name', 100))
     .option('--developer', 'for Create Image alone: metered instead of charged, several generations at once')
     .option('--concurrency <n>', 'how many at once, 4 unless given', wholeNumber('--concurrency', 1, 1000))
+    .option('--until <date>', 'its end, a day or a moment', end('--until'))
+    .option(
+      '--monthly-limit <credits>',
+      'what it may spend in a calendar month',
+      wholeNumber('--monthly-limit', 1, MAX_CREDITS),
+    )
+    .option('--model <id...>', 'the model versions that it is for', modelIds)
     .option(...REASON)
     .action(run(createKey))
+  key
+    .command('change')
+    .description('rename or limit a key; what is not given stays unchanged')
+    .argument('<id>', 'its ID from "easel key list"')
+    .option('--name <text>', 'what it is for', words('--name', 100))
+    .option('--until <date>', 'its end, a day or a moment', end('--until'))
+    .option('--no-until', 'it has no end')
+    .option(
+      '--monthly-limit <credits>',
+      'what it may spend in a calendar month',
+      wholeNumber('--monthly-limit', 1, MAX_CREDITS),
+    )
+    .option('--no-monthly-limit', 'it may spend all')
+    .option('--model <id...>', 'the model versions that it is for', modelIds)
+    .option('--no-model', 'it is for all of them')
+    .option(...REASON)
+    .action(run(changeKey))
   key.command('list <username>').description("list a user's keys").action(run(listKeys))
   key
     .command('revoke')
@@ -29,8 +65,15 @@ export function keyCommands(program: Command, run: Runner): void {
     .action(run(revokeKey))
 }
 
-type CreateOptions = ReasonOption & {
+/** `false`: the limit is taken away. */
+interface LimitOptions extends ReasonOption {
   readonly name?: string
+  readonly until?: Date | false
+  readonly monthlyLimit?: number | false
+  readonly model?: readonly number[] | false
+}
+
+type CreateOptions = LimitOptions & {
   readonly developer?: boolean
   readonly concurrency?: number
 }
@@ -39,16 +82,58 @@ async function createKey({ db, config, recorded }: Operator, username: string, o
   const { name = '', developer, concurrency, reason } = options
   if (concurrency !== undefined && !developer)
     throw new OperatorError('--concurrency is for developer keys: give --developer too.')
+  if (developer && options.monthlyLimit) throw meteredKey()
+  const limits = await limitsOf(db, options)
   const user = await requireUser(db, username)
   const key = newApiKey(config.keyPrefix)
   const kind = developer ? 'developer' : 'personal'
-  const stored = { hash: hashApiKey(key), hint: apiKeyHint(key), concurrency }
+  const stored = { hash: hashApiKey(key), hint: apiKeyHint(key), concurrency, ...limits }
   const id = await recorded(
     reason,
     (on) => operatorKeyStore(on).create({ userId: user.id, kind, name, ...stored }),
     (created) => [`created ${kind} key ${created}`, user.username],
   )
   return { json: { id, key }, text: `${facts({ key, id })}\nStore the key now: it is not shown again.` }
+}
+
+const meteredKey = () => new OperatorError('A developer key is metered, not charged: it can have no --monthly-limit.')
+
+/** IDs, which may come one by one. */
+const modelIds = (text: string, before: readonly number[] | boolean | undefined) => [
+  ...(Array.isArray(before) ? before : []),
+  wholeNumber('--model', 1, Number.MAX_SAFE_INTEGER)(text),
+]
+
+/** What the options change. @throws OperatorError for a model version that there is not */
+async function limitsOf(db: Database, { name, until, monthlyLimit, model }: LimitOptions): Promise<KeyChange> {
+  const known = model ? new Set((await operatorModelStore(db).list()).map(({ id }) => id)) : undefined
+  const unknown = (model || undefined)?.find((id) => !known?.has(id))
+  if (unknown) throw new OperatorError(`No model version has the ID ${unknown}: "easel models list" shows them.`)
+  return {
+    ...(name !== undefined && { name }),
+    ...(until !== undefined && { expiresAt: until || null }),
+    ...(monthlyLimit !== undefined && { monthlyLimit: monthlyLimit || null }),
+    ...(model !== undefined && { models: model ? [...model] : null }),
+  }
+}
+
+async function changeKey({ db, recorded }: Operator, id: string, options: LimitOptions) {
+  const change = await limitsOf(db, options)
+  if (Object.keys(change).length === 0)
+    throw new OperatorError('Nothing to change: give --name, --until, --monthly-limit or --model.')
+  const changed = z.guid().safeParse(id).success
+    ? await recorded(
+        options.reason,
+        async (on) => {
+          const kind = await operatorKeyStore(on).change(id, change)
+          if (kind === 'developer' && change.monthlyLimit) throw meteredKey()
+          return kind
+        },
+        (kind) => kind && ['changed key', id],
+      )
+    : undefined
+  if (!changed) throw new OperatorError(`No key that works has the ID "${id}": "easel key list USERNAME" shows them.`)
+  return { json: { id, ...renamed(change, snakeCase) }, text: `Key ${id} is changed.` }
 }
 
 async function listKeys({ db, config }: Operator, username: string) {
@@ -61,9 +146,12 @@ async function listKeys({ db, config }: Operator, username: string) {
   return {
     json: keys.map((key) => jsonOf(key)),
     text: table(
-      keys.map(({ id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt }) => ({
+      keys.map(({ id, kind, name, hint, concurrency, createdAt, lastUsedAt, revokedAt, ...limits }) => ({
         ...{ id, kind, name, key: hint, 'at once': concurrency },
-        ...{ created: createdAt, 'last used': lastUsedAt, revoked: revokedAt },
+        'this month':
+          limits.monthlyLimit === null ? limits.spentThisMonth : `${limits.spentThisMonth} of ${limits.monthlyLimit}`,
+        models: limits.models?.join(' ') ?? 'all',
+        ...{ created: createdAt, until: limits.expiresAt, 'last used': lastUsedAt, revoked: revokedAt },
       })),
       `${user.username} has no keys.`,
     ),

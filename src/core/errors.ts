@@ -56,7 +56,10 @@ export class AppError extends Error {
 export const missingApiKey = () =>
   new AppError('unauthorized', 'Missing or invalid API key: send the header "Authorization: Bearer <API_KEY>".')
 export const invalidApiKey = () =>
-  new AppError('unauthorized', 'Invalid API key: it is unknown or has been revoked. Create a new one and try again.')
+  new AppError(
+    'unauthorized',
+    'Invalid API key: it is unknown, has expired or has been revoked. Create a new one and try again.',
+  )
 export const developerKeyRefused = () =>
   new AppError('forbidden', 'Developer keys work on the Create Image interface only; use a personal API key here.')
 export const userNotFound = () => new AppError('not_found', 'User not found: the account of this key was deleted.')
@@ -85,6 +88,15 @@ export const modelNotInPlan = (plan: string, id: number) =>
     'model_unavailable',
     `Your plan "${plan}" does not include model version ${id}. Choose another one, or change your plan.`,
     { parameter: 'model_version_id' },
+  )
+
+export const modelNotOfKey = (id: number) =>
+  new AppError(
+    'model_unavailable',
+    `This API key is not for model version ${id}. Choose another one, or use another key.`,
+    {
+      parameter: 'model_version_id',
+    },
   )
 
 export const createImageModelNotFound = (model: string) =>
@@ -134,6 +146,12 @@ export const insufficientCredits = (needed: number, held: number) =>
   new AppError(
     'insufficient_credits',
     `Insufficient credits: this generation needs ${needed} and the account holds ${held}. Add credits and try again.`,
+  )
+
+export const keyLimitReached = (needed: number, { limit, spent }: { readonly limit: number; readonly spent: number }) =>
+  new AppError(
+    'insufficient_credits',
+    `This API key may spend ${limit} credits a month and has spent ${spent}: this generation needs ${needed}. Use another key, or raise its limit.`,
   )
 
 export const rateLimited = (max: number, windowSeconds: number, retryAfterSeconds: number) =>

@@ -167,6 +167,9 @@ export class ConnectionPool {
 
 // All bigints (ids, credits, seeds) lie within 2^53; pg parses the other types.
 const INT8 = 20
+const INT8_ARRAY = 1016
 function getTypeParser(oid: number, format?: unknown): (text: string) => unknown {
-  return oid === INT8 ? Number : (pg.types.getTypeParser(oid, format as 'text') as (text: string) => unknown)
+  const parser = pg.types.getTypeParser(oid, format as 'text') as (text: string) => unknown
+  if (oid === INT8_ARRAY) return (text) => (parser(text) as string[]).map(Number)
+  return oid === INT8 ? Number : parser
 }

@@ -71,10 +71,14 @@ describe('key list', () => {
         created_at: expect.any(String),
         last_used_at: null,
         revoked_at: null,
+        expires_at: null,
+        monthly_limit: null,
+        models: null,
+        spent_this_month: 0,
       },
     ])
     const text = await easel.text(`key list ${user.username}`)
-    expect(text).toMatch(/^id +kind +name +key +at once +created +last used +revoked\n/)
+    expect(text).toMatch(/^id +kind +name +key +at once +this month +models +created +until +last used +revoked\n/)
     expect(text).not.toContain(key)
   })
 
@@ -101,5 +105,53 @@ describe('key revoke', () => {
         `No key has the ID "${id}": "easel key list USERNAME" shows them.`,
       )
     }
+  })
+})
+
+describe('the limits of a key', () => {
+  const one = async (username: string, id: string) =>
+    (await easel.json(`key list ${username}`)).find((key: { id: string }) => key.id === id)
+
+  it('are given with it, shown, changed and taken away', async () => {
+    const { username } = await givenUser(easel.db)
+    const create = `key create ${username} --until 2099-03-31 --monthly-limit 50 --model 1 --model 2`
+    const { id } = await easel.json(create)
+    expect(await one(username, id)).toMatchObject({
+      expires_at: '2099-03-31T23:59:59.999Z',
+      monthly_limit: 50,
+      models: [1, 2],
+      spent_this_month: 0,
+    })
+    expect(await easel.text(`key list ${username}`)).toMatch(/0 of 50 +1 2 /)
+    await easel.json(`key change ${id} --no-until --model 3`)
+    expect(await one(username, id)).toMatchObject({ expires_at: null, monthly_limit: 50, models: [3] })
+    expect(await easel.json(['key', 'change', id, '--no-model', '--no-monthly-limit', '--name', 'the shop'])).toEqual({
+      ...{ id, name: 'the shop', monthly_limit: null, models: null },
+    })
+    expect(await one(username, id)).toMatchObject({ name: 'the shop', monthly_limit: null, models: null })
+  })
+
+  it('are refused where they make no sense, and then nothing changes', async () => {
+    const { username, keyId } = await givenUser(easel.db)
+    const { id } = await easel.json(`key create ${username} --developer`)
+    const metered = 'A developer key is metered, not charged: it can have no --monthly-limit.'
+    expect(await easel.error(`key create ${username} --developer --monthly-limit 5`)).toBe(metered)
+    expect(await easel.error(`key change ${id} --monthly-limit 5`)).toBe(metered)
+    expect(await one(username, id)).toMatchObject({ monthly_limit: null })
+    expect(await easel.error(`key change ${keyId} --until 2020-01-01`)).toBe(
+      '--until 2020-01-01 is over: give a later date.',
+    )
+    expect(await easel.error(`key change ${keyId} --monthly-limit 0`)).toMatch(
+      /^--monthly-limit must be a whole number from 1 to /,
+    )
+    expect(await easel.error(`key change ${keyId} --model 987654`)).toBe(
+      'No model version has the ID 987654: "easel models list" shows them.',
+    )
+    expect(await easel.error(`key change ${keyId}`)).toBe(
+      'Nothing to change: give --name, --until, --monthly-limit or --model.',
+    )
+    expect(await easel.error(`key change nothing --name x`)).toBe(
+      'No key that works has the ID "nothing": "easel key list USERNAME" shows them.',
+    )
   })
 })

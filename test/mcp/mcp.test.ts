@@ -383,7 +383,7 @@ describe('the MCP server, while generations wait', () => {
     const { service } = context
     const { user, agent, result } = await waitingCall()
     await service.db.pool.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [user.keyId])
-    expectRefused(await result, /unknown or has been revoked/)
+    expectRefused(await result, /unknown, has expired or has been revoked/)
     await expect(use(agent, 'get_account')).rejects.toThrow(/revoked/)
   })
 

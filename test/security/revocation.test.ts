@@ -85,7 +85,7 @@ describe('while requests come in at two servers', () => {
     changing.release()
     const answer = await submitting
     expect(answer).toMatchObject({ status: 401 })
-    expect(JSON.stringify(answer.body)).toContain('it is unknown or has been revoked')
+    expect(JSON.stringify(answer.body)).toContain('it is unknown, has expired or has been revoked')
     const { rows } = await db.pool.query(
       `SELECT (SELECT count(*) FROM generations WHERE user_id = $1) AS generations, (SELECT credits FROM users WHERE id = $1),
               (SELECT count(*) FROM idempotency_keys WHERE user_id = $1) AS keys`,
@@ -134,7 +134,7 @@ describe('a client that follows a generation', () => {
     let answered: Answer | undefined
     void waiting.then((answer) => (answered = answer))
     const answer = await until(() => answered, 'the end of the long poll')
-    expectPersonalError(answer, 401, /it is unknown or has been revoked/)
+    expectPersonalError(answer, 401, /it is unknown, has expired or has been revoked/)
     await until(() => source.ended, 'the end of the stream')
     expect(source.comments.at(-1)).toBe('the key of this stream was revoked')
     expect(source.events.map(({ event }) => event)).not.toContain('end')

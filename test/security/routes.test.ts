@@ -67,6 +67,7 @@ const PAGES = [
   'GET /keys',
   'POST /keys',
   'POST /keys/:id/rename',
+  'POST /keys/:id/limits',
   'POST /keys/:id/revoke',
   'GET /webhooks',
   'POST /webhooks',

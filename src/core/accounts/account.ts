@@ -1,4 +1,4 @@
-import { modelNotInPlan, noActiveSubscription } from '../errors.js'
+import { modelNotInPlan, modelNotOfKey, noActiveSubscription } from '../errors.js'
 import type { Plan } from './plan.js'
 
 export interface Subscription {
@@ -27,6 +27,8 @@ export interface Caller {
   readonly account: Account
   readonly keyId: string
   readonly keyKind: ApiKeyKind
+  /** IDs of the model versions that the key is for; null: all. */
+  readonly keyModels: readonly number[] | null
   /** What the plan of the account's active subscription allows; null: everything. */
   readonly planLimits: Pick<Plan, 'name' | 'models' | 'rateLimit'> | null
   /** The catalog's revision when the caller was looked up; null if unknown. It ages: see `catalogRevisionOf`. */
@@ -45,8 +47,12 @@ export function requireActiveSubscription({ subscription }: Account): void {
   if (subscription?.status !== 'active') throw noActiveSubscription()
 }
 
-/** @throws model_unavailable if the plan of the caller's subscription does not include this model version */
-export function requireModelInPlan({ planLimits }: Pick<Caller, 'planLimits'>, modelVersionId: number): void {
+/** @throws model_unavailable if the caller's key, or the plan of their subscription, does not include this model version */
+export function requireAllowedModel(
+  { keyModels, planLimits }: Pick<Caller, 'keyModels' | 'planLimits'>,
+  modelVersionId: number,
+): void {
+  if (keyModels && !keyModels.includes(modelVersionId)) throw modelNotOfKey(modelVersionId)
   if (planLimits?.models && !planLimits.models.includes(modelVersionId))
     throw modelNotInPlan(planLimits.name, modelVersionId)
 }

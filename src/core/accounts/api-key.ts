@@ -45,8 +45,18 @@ function checksum(text: string): string {
 export const MAX_KEYS = 10
 export const KEY_NAME_LENGTH = 60
 
+/** What a key may do; null: no limit. */
+export interface KeyLimits {
+  /** From then on it is refused like a revoked one. */
+  readonly expiresAt: Date | null
+  /** Credits in one calendar month, in UTC, less those given back. Not for developer keys, which are metered. */
+  readonly monthlyLimit: number | null
+  /** IDs of model versions. */
+  readonly models: readonly number[] | null
+}
+
 /** A key that works. Developer keys are the operator's to make; their owner sees and revokes them. */
-export interface OwnKey {
+export interface OwnKey extends KeyLimits {
   readonly id: string
   readonly kind: 'personal' | 'developer'
   readonly name: string
@@ -55,9 +65,11 @@ export interface OwnKey {
   readonly lastUsedAt: Date | null
   /** Credits of the last 30 days, without those given back. */
   readonly spent: number
+  /** Of the calendar month, in UTC, which `monthlyLimit` limits. */
+  readonly spentThisMonth: number
 }
 
-interface NewKey extends Pick<OwnKey, 'name' | 'hint'> {
+interface NewKey extends Pick<OwnKey, 'name' | 'hint'>, KeyLimits {
   readonly hash: Buffer
 }
 
@@ -68,7 +80,7 @@ export interface OwnKeyStore {
   /** Counts and asks for the subscription in the same act; `limit` is exact, however many ask at once. */
   create(accountId: string, key: NewKey, limit: number): Promise<'created' | 'too_many' | 'no_subscription'>
   /** Personal keys only; false if there is no such key. */
-  rename(accountId: string, id: string, name: string): Promise<boolean>
+  change(accountId: string, id: string, change: Partial<KeyLimits & Pick<OwnKey, 'name'>>): Promise<boolean>
   /** Every replica refuses it from the next request on. False if there is no such key; a repeat changes nothing. */
   revoke(accountId: string, id: string): Promise<boolean>
 }
@@ -77,11 +89,11 @@ export interface OwnKeyStore {
 export async function createOwnKey(
   store: OwnKeyStore,
   account: Account,
-  name: string,
+  { name, ...limits }: KeyLimits & Pick<OwnKey, 'name'>,
   prefix: string,
 ): Promise<string> {
   const key = newApiKey(prefix)
-  const stored = { name: requireKeyName(name), hash: hashApiKey(key), hint: apiKeyHint(key) }
+  const stored = { name: requireKeyName(name), ...requireLimits(limits), hash: hashApiKey(key), hint: apiKeyHint(key) }
   const outcome = await store.create(account.id, stored, MAX_KEYS)
   if (outcome === 'created') return key
   if (outcome === 'no_subscription') throw noActiveSubscription()
@@ -91,7 +103,13 @@ export async function createOwnKey(
 /** @throws invalid_request; not_found, alike for another account's key and for one that does not exist */
 export async function renameOwnKey(store: OwnKeyStore, account: Account, id: string, name: string): Promise<void> {
   const valid = requireKeyName(name)
-  if (!ID.test(id) || !(await store.rename(account.id, id, valid))) throw keyNotFound()
+  if (!ID.test(id) || !(await store.change(account.id, id, { name: valid }))) throw keyNotFound()
+}
+
+/** @throws invalid_request; not_found, as renameOwnKey */
+export async function limitOwnKey(store: OwnKeyStore, account: Account, id: string, limits: KeyLimits): Promise<void> {
+  const valid = requireLimits(limits)
+  if (!ID.test(id) || !(await store.change(account.id, id, valid))) throw keyNotFound()
 }
 
 /** @throws not_found */
@@ -101,6 +119,18 @@ export async function revokeOwnKey(store: OwnKeyStore, account: Account, id: str
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const keyNotFound = () => new AppError('not_found', 'You have no such key: it may be revoked. Reload the page.')
+
+function requireLimits(limits: KeyLimits): KeyLimits {
+  const { expiresAt, monthlyLimit } = limits
+  if (expiresAt && !(expiresAt.getTime() > Date.now()))
+    throw invalidParameter('until', 'The end of a key must be a later date, like 2027-01-31; leave it empty for none.')
+  if (monthlyLimit !== null && !(Number.isSafeInteger(monthlyLimit) && monthlyLimit >= 1))
+    throw invalidParameter(
+      'monthly_limit',
+      'The credits a month must be a whole number from 1; leave it empty for no limit.',
+    )
+  return limits
+}
 
 function requireKeyName(text: string): string {
   const name = text.trim()

@@ -4,6 +4,7 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { AccountStore, Caller, Role, Subscription } from '../../core/accounts/account.js'
 import { batched, joined } from '../../lib/batch.js'
 import type { Database } from '../client.js'
+import { USABLE_KEY } from '../key-conditions.js'
 import { apiKeys as k, plans as p, readingOf, subscriptions as s, signInLinks, users as u } from '../schema/accounts.js'
 import { catalogRevision } from '../schema/catalog.js'
 import { creditLedger } from '../schema/ledger.js'
@@ -25,6 +26,7 @@ import { STATUS_NOW, SUBSCRIPTION } from './subscriptions.js'
 export const CALLER_COLUMNS = {
   keyId: k.id,
   keyKind: k.kind,
+  keyModels: k.models,
   ...columns(u, 'id', 'username', 'credits'),
   deleted: sql<boolean>`${u.deletedAt} IS NOT NULL`,
   // Null, like the other columns of a subscription, where there is none.
@@ -45,7 +47,7 @@ const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
   'find_callers',
   { hash: 'bytea' },
   sql`SELECT ${selectAs(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
-       WHERE ${k.revokedAt} IS NULL AND ${k.hash} = item.hash`,
+       WHERE ${USABLE_KEY} AND ${k.hash} = item.hash`,
 )
 // Leaves out keys that another transaction has locked: waiting for one while it holds others could be a deadlock.
 const NOTE_USE = statement('note_key_use')`
@@ -73,12 +75,19 @@ export const accountStore = ({ pool }: Database): AccountStore => {
   return { findCaller: batched(findCallers), findCallers }
 }
 
-export function toCaller({ keyId, keyKind, catalogRevision, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
+export function toCaller({ keyId, keyKind, keyModels, catalogRevision, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
   const { id, username, credits, deleted, status, plan, endDate, planModels: models, planRateLimit: rateLimit } = row
   const subscription = status === null ? null : { status, plan, endDate }
   const isLimited = status === 'active' && keyKind !== 'developer' && (models !== null || rateLimit !== null)
   const planLimits = isLimited ? { name: plan, models, rateLimit } : null
-  return { account: { id, username, credits, subscription, deleted }, keyId, keyKind, planLimits, catalogRevision }
+  return {
+    account: { id, username, credits, subscription, deleted },
+    keyId,
+    keyKind,
+    keyModels,
+    planLimits,
+    catalogRevision,
+  }
 }
 
 /** An account as the operator sees it: deleted ones too. */

@@ -1,11 +1,12 @@
-import { and, eq, isNull, ne, sql } from 'drizzle-orm'
+import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { OwnKey, OwnKeyStore } from '../../core/accounts/api-key.js'
 import { type Database, withTransaction } from '../client.js'
+import { FIRST_DAY, SPENT_ON, spentThisMonth, THIS_MONTH } from '../key-conditions.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
+import { generations as g } from '../schema/generations.js'
 import { usage } from '../schema/ledger.js'
 import { columns, insertInto, param, type RowOf, selectAs, statement, typedParams } from '../statement.js'
-import { RECENTLY_SPENT } from './ledger.js'
 import { STATUS_NOW } from './subscriptions.js'
 
 const KEY_USAGE = {
@@ -25,7 +26,10 @@ const USAGE = statement<RowOf<typeof KEY_USAGE>>('usage_of_keys')`
     JOIN ${m} ON ${m.id} = used.model_version_id
    ORDER BY ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`
 
-type NewApiKey = Pick<typeof k.$inferInsert, 'userId' | 'kind' | 'name' | 'hash' | 'hint' | 'concurrency'>
+type NewApiKey = Pick<typeof k.$inferInsert, 'userId' | 'kind' | 'name' | 'hash' | 'hint' | 'concurrency'> & KeyChange
+
+/** What is undefined stays as it is. */
+export type KeyChange = Partial<Pick<typeof k.$inferInsert, 'name' | 'expiresAt' | 'monthlyLimit' | 'models'>>
 
 export const operatorKeyStore = ({ orm, pool }: Database) => ({
   /** `concurrency` is for developer keys; undefined means the table's default. */
@@ -38,10 +42,21 @@ export const operatorKeyStore = ({ orm, pool }: Database) => ({
   /** Oldest first, revoked ones too; not the website's own. */
   list: (userId: string) =>
     orm
-      .select(columns(k, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'))
+      .select({
+        ...columns(k, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'),
+        ...LIMITS,
+        spentThisMonth: spentThisMonth(sql`${k.userId}`, sql`${k.id}`).mapWith(Number) as SQL<number>,
+      })
       .from(k)
       .where(and(eq(k.userId, userId), ne(k.kind, 'website')))
       .orderBy(k.createdAt, k.id),
+
+  /** Resolves to the key's kind; undefined: no such key, or it is revoked. */
+  async change(id: string, change: KeyChange): Promise<typeof k.$inferSelect.kind | undefined> {
+    const own = and(eq(k.id, id), ne(k.kind, 'website'), isNull(k.revokedAt))
+    const [row] = await orm.update(k).set(change).where(own).returning(columns(k, 'kind'))
+    return row?.kind
+  },
 
   /** Every replica refuses the key from the next request on. Resolves to its first revocation; undefined: no such key. */
   async revoke(id: string): Promise<Date | undefined> {
@@ -70,12 +85,22 @@ const COUNT = statement<{ keys: number }>('count_own_keys')`
   SELECT count(*) AS keys FROM ${k} WHERE ${k.userId} = ${ACCOUNT} AND ${k.kind} = 'personal' AND ${k.revokedAt} IS NULL`
 
 const CREATE = statement('create_own_key')`
-  ${insertInto(k, { userId: ACCOUNT, kind: 'personal', ...typedParams(k, 'name', 'hash', 'hint') })}`
+  ${insertInto(k, { userId: ACCOUNT, kind: 'personal', ...typedParams(k, 'name', 'hash', 'hint', 'expiresAt', 'monthlyLimit', 'models') })}`
+
+const LIMITS = columns(k, 'expiresAt', 'monthlyLimit', 'models')
+const IS_RECENT = sql`${g.createdAt} >= ${FIRST_DAY} AT TIME ZONE 'UTC'`
+const IS_OF_MONTH = sql`${g.createdAt} >= ${THIS_MONTH}`
+const SPENT_BY_KEY = sql`
+  SELECT ${g.apiKeyId}, ${SPENT_ON} AS spent, ${IS_RECENT} AS is_recent, ${IS_OF_MONTH} AS is_of_month
+    FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND NOT ${g.metered} AND (${IS_RECENT} OR ${IS_OF_MONTH})`
 
 const LIST = statement<OwnKey>('list_own_keys')`
-  SELECT ${selectAs(columns(k, 'id', 'kind', 'name', 'hint', 'createdAt', 'lastUsedAt'))}, coalesce(by_key.spent, 0) AS spent
+  SELECT ${selectAs({ ...columns(k, 'id', 'kind', 'name', 'hint', 'createdAt', 'lastUsedAt'), ...LIMITS })},
+         coalesce(by_key.spent, 0) AS spent, coalesce(by_key.spent_this_month, 0) AS "spentThisMonth"
     FROM ${k} LEFT JOIN (
-      SELECT api_key_id, sum(spent)::bigint AS spent FROM (${RECENTLY_SPENT}) recent GROUP BY api_key_id
+      SELECT api_key_id, sum(spent) FILTER (WHERE is_recent)::bigint AS spent,
+             sum(spent) FILTER (WHERE is_of_month)::bigint AS spent_this_month
+        FROM (${SPENT_BY_KEY}) recent GROUP BY api_key_id
     ) by_key ON by_key.api_key_id = ${k.id}
    WHERE ${k.userId} = ${ACCOUNT} AND ${k.kind} <> 'website' AND ${k.revokedAt} IS NULL
    ORDER BY ${k.kind} DESC, ${k.createdAt} DESC, ${k.id}`
@@ -95,9 +120,10 @@ export const ownKeyStore = (db: Database): OwnKeyStore => {
         return 'created'
       }),
 
-    async rename(accountId, id, name) {
+    async change(accountId, id, { models, ...change }) {
       const own = and(eq(k.id, id), eq(k.userId, accountId), eq(k.kind, 'personal'), isNull(k.revokedAt))
-      return (await orm.update(k).set({ name }).where(own)).rowCount === 1
+      const set = { ...change, ...(models !== undefined && { models: models && [...models] }) }
+      return (await orm.update(k).set(set).where(own)).rowCount === 1
     },
 
     async revoke(accountId, id) {

@@ -1,7 +1,8 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { type LedgerStore, PROMPT_BEGINNING, SPENDING_DAYS, type SpendingStore } from '../../core/accounts/ledger.js'
+import { type LedgerStore, PROMPT_BEGINNING, type SpendingStore } from '../../core/accounts/ledger.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
+import { FIRST_DAY, SPENT_ON, TODAY } from '../key-conditions.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
@@ -118,13 +119,9 @@ export const operatorCreditStore = (db: Database) => ({
       .orderBy(l.id),
 })
 
-const TODAY = sql`date_trunc('day', now() AT TIME ZONE 'UTC')`
-const FIRST_DAY = sql`(${TODAY} - ${SPENDING_DAYS - 1} * interval '1 day')`
-
-/** Of the account's generations of SPENDING_DAYS. Reads one index; only failed ones need a look into the ledger. */
-export const RECENTLY_SPENT = sql`
-  SELECT ${g.apiKeyId}, ${g.createdAt}, ${g.cost} - CASE ${g.status} WHEN 'failed' THEN coalesce((
-           SELECT ${l.delta} FROM ${l} WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0) ELSE 0 END AS spent
+/** Of the account's generations of SPENDING_DAYS. Reads one index. */
+const RECENTLY_SPENT = sql`
+  SELECT ${g.apiKeyId}, ${g.createdAt}, ${SPENT_ON} AS spent
     FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${g.createdAt} >= ${FIRST_DAY} AT TIME ZONE 'UTC'`
 
 // Adds up before it joins: there are many generations, and few days.

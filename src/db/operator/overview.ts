@@ -14,6 +14,7 @@ import { snapshot } from '../../lib/batch.js'
 import { CALLER_COLUMNS, toCaller } from '../accounts/accounts.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
+import { USABLE_KEY } from '../key-conditions.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
@@ -145,7 +146,7 @@ export const oversight = (db: Database): Oversight => {
         .from(k)
         .innerJoin(u, eq(u.id, k.userId))
         .leftJoin(s, eq(s.userId, u.id))
-        .where(and(eq(k.id, keyId), isNull(k.revokedAt), isNull(u.deletedAt)))
+        .where(and(eq(k.id, keyId), USABLE_KEY, isNull(u.deletedAt)))
       return row && toCaller(row as Parameters<typeof toCaller>[0])
     },
   }

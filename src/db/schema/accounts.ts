@@ -106,6 +106,9 @@ export const apiKeys = pgTable(
     createdAt: time('created_at').notNull().defaultNow(),
     lastUsedAt: time('last_used_at'),
     revokedAt: time('revoked_at'),
+    expiresAt: time('expires_at'),
+    monthlyLimit: int8('monthly_limit'),
+    models: bigint('models', { mode: 'number' }).array(),
   },
   (t) => [
     check('api_keys_kind_check', sql`${t.kind} IN ('personal', 'developer', 'website')`),

@@ -157,3 +157,41 @@ describe('a key', () => {
     expect(await keysOf(user)).toHaveLength(1)
   })
 })
+
+describe('the limits of a key', () => {
+  it('are set with it or later, shown, and taken away again', async () => {
+    const { user, post } = await given()
+    const made = await post('/keys', { name: 'shop', until: '2099-03-31', monthly_limit: '50', models: '1' })
+    expect(made.status).toBe(200)
+    const [key] = (await keysOf(user)).filter(({ name }) => name === 'shop')
+    expect(key).toMatchObject({ expiresAt: new Date('2099-03-31T23:59:59.999Z'), monthlyLimit: 50, models: [1] })
+    expect(made.html).toContain('0 of 50 credits this month')
+    expect(made.html).toContain('For 1 model only')
+    const path = `/keys/${key?.id}/limits`
+    expect((await post(path, { until: '', monthly_limit: '7' })).html).toContain('The key has its new limits.')
+    const [changed] = (await keysOf(user)).filter(({ name }) => name === 'shop')
+    expect(changed).toMatchObject({ expiresAt: null, monthlyLimit: 7, models: null })
+  })
+
+  it.each([
+    [{ until: '2020-01-01' }, 'The end of a key must be a later date'],
+    [{ until: 'soon' }, 'The end of a key must be a later date'],
+    [{ monthly_limit: '0' }, 'The credits a month must be a whole number from 1'],
+    [{ monthly_limit: 'all' }, 'The credits a month must be a whole number from 1'],
+  ])('are refused in one sentence, and nothing changes: %j', async (limits, sentence) => {
+    const { user, post } = await given()
+    for (const path of ['/keys', `/keys/${user.keyId}/limits`]) {
+      const refused = await post(path, { name: 'x', ...limits })
+      expect([refused.status, refused.html.includes(sentence)]).toEqual([400, true])
+    }
+    expect(await keysOf(user)).toMatchObject([{ expiresAt: null, monthlyLimit: null, models: null }])
+  })
+
+  it('of another account’s key, a revoked one or a developer key cannot be changed', async () => {
+    const [{ post }, other] = [await given(), await given()]
+    const { keyId } = await givenKey(context.service.db, other.user.id, { concurrency: 1 })
+    for (const id of [other.user.keyId, keyId, 'none'])
+      expect((await post(`/keys/${id}/limits`, { monthly_limit: '1' })).status).toBe(404)
+    expect((await other.post(`/keys/${keyId}/limits`, { monthly_limit: '1' })).status).toBe(404)
+  })
+})

@@ -85,6 +85,8 @@ export type InsertOutcome =
   | { readonly outcome: 'active'; readonly generationId: string | undefined }
   | { readonly outcome: 'insufficient'; readonly held: number }
   | { readonly outcome: 'too_many'; readonly limit: number }
+  /** The key would spend more than it may in a month. */
+  | { readonly outcome: 'key_limit'; readonly limit: number; readonly spent: number }
   /** The API key was revoked or its account deleted meanwhile: nothing was stored. */
   | { readonly outcome: 'gone' }
   /** Another request took the idempotency key's reservation over: nothing was stored. */

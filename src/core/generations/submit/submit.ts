@@ -1,5 +1,5 @@
 import { retryInBackground } from '../../../lib/retry.js'
-import { type Caller, requireActiveSubscription, requireModelInPlan } from '../../accounts/account.js'
+import { type Caller, requireActiveSubscription, requireAllowedModel } from '../../accounts/account.js'
 import type { IgnorableParameter } from '../../catalog/model-parameters.js'
 import type { ModelVersion } from '../../catalog/model-version.js'
 import { priceOf } from '../../catalog/price.js'
@@ -10,6 +10,7 @@ import {
   idempotencyMismatch,
   insufficientCredits,
   invalidApiKey,
+  keyLimitReached,
   promptFlagged,
   tooManyConcurrent,
 } from '../../errors.js'
@@ -137,7 +138,7 @@ async function requireAcceptable(
 ): Promise<Acceptable> {
   if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account)
   const model = await submission.model()
-  requireModelInPlan(caller, model.id)
+  requireAllowedModel(caller, model.id)
   const asked = requestFor(model, submission)
   // What a client sent, also where the model does not take it; a model's own default is its operator's.
   const { prompt, negativePrompt } = submission.request
@@ -191,6 +192,8 @@ async function insert(
     }
     case 'insufficient':
       throw insufficientCredits(generation.cost, result.held)
+    case 'key_limit':
+      throw keyLimitReached(generation.cost, result)
     case 'too_many':
       throw tooManyConcurrent(result.limit)
     case 'gone':

@@ -6,6 +6,7 @@ import type { Delivery } from '../../../core/generations/ports.js'
 import type { InsertOutcome, SubmissionStore } from '../../../core/generations/submit/ports.js'
 import { batched, joined } from '../../../lib/batch.js'
 import { DATABASE_TIMES, type Database, withTransaction } from '../../client.js'
+import { spentThisMonth, USABLE_KEY } from '../../key-conditions.js'
 import { apiKeys as k, users as u } from '../../schema/accounts.js'
 import { generations as g } from '../../schema/generations.js'
 import { creditLedger } from '../../schema/ledger.js'
@@ -56,15 +57,17 @@ interface Charged {
  * The planner expects a condition like `metered::integer = 0` to leave one item of a hundred. So it looks up rows by their
  * keys, where it would otherwise read whole tables that it believes to be small.
  * @param ifLocked what to do about a row that another transaction has locked: wait, unless given
+ * @param withinLimit when a key with a monthly limit may be charged, after OR: never, unless given
  */
-const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(name)`
+const insertCharged = (name: string, { ifLocked = sql``, withinLimit = sql`` } = {}) => statement<Charged>(name)`
   WITH item AS MATERIALIZED (
     SELECT * FROM ${itemsOf(SUBMIT_ROW_TYPES)} WHERE ${submitColumn('metered')}::integer = 0
   ), active AS (
     SELECT item.id AS item, found.id FROM item CROSS JOIN LATERAL (${activeOf(sql`${g.id}`, submitColumn('accountId'))} LIMIT 1) AS found
   ), reserved AS (${lockReservations(ifLocked)}), allowed AS (
     SELECT item.*, payer.expiring FROM item CROSS JOIN LATERAL (
-      SELECT FROM ${k} WHERE ${k.id} = ${submitColumn('keyId')} AND ${k.revokedAt} IS NULL OFFSET 0 FOR SHARE ${ifLocked}
+      SELECT FROM ${k} WHERE ${k.id} = ${submitColumn('keyId')} AND ${USABLE_KEY} AND (${k.monthlyLimit} IS NULL${withinLimit})
+      OFFSET 0 FOR SHARE ${ifLocked}
     ) AS unrevoked CROSS JOIN LATERAL (
       SELECT least(${u.expiringCredits}, ${submitColumn('cost')}) AS expiring FROM ${u}
        WHERE ${u.id} = ${submitColumn('accountId')} OFFSET 0 FOR NO KEY UPDATE ${ifLocked}
@@ -96,12 +99,18 @@ const insertCharged = (name: string, ifLocked = sql``) => statement<Charged>(nam
     LEFT JOIN active ON active.item = item.id`
 
 // All share what a statement costs to start, check and commit, but none waits for another's lock.
-const INSERT_CHARGED_TOGETHER = insertCharged('insert_charged_together', sql`SKIP LOCKED`)
-const INSERT_CHARGED = insertCharged('insert_charged')
+const INSERT_CHARGED_TOGETHER = insertCharged('insert_charged_together', { ifLocked: sql`SKIP LOCKED` })
+// What a key has spent is known only once its account is locked, before the statement begins.
+const INSERT_CHARGED = insertCharged('insert_charged', {
+  withinLimit: sql` OR ${spentThisMonth(submitColumn('accountId'), submitColumn('keyId'))} + ${submitColumn('cost')} <= ${k.monthlyLimit}`,
+})
 
 // In the order of insert_charged: the key's row, then the user's.
-const LOCK_PAYER = statement<{ credits: number }>('lock_payer')`
-  SELECT ${u.credits} ${OPEN_KEY} FOR SHARE OF ${k} FOR NO KEY UPDATE OF ${u}`
+const LOCK_PAYER = statement<{ credits: number; monthlyLimit: number | null }>('lock_payer')`
+  SELECT ${selectAs({ ...columns(u, 'credits'), ...columns(k, 'monthlyLimit') })} ${OPEN_KEY} FOR SHARE OF ${k} FOR NO KEY UPDATE OF ${u}`
+
+const KEY_SPENT = statement<{ spent: number }>('spent_by_key')`
+  SELECT ${spentThisMonth(sql`${param('accountId')}::uuid`, sql`${param('keyId')}::uuid`)} AS spent`
 
 const ACTIVE_GENERATIONS = eachOf<ViewRow, 'accountId'>(
   'active_generations',
@@ -193,10 +202,14 @@ const chargeAlone = (db: Database, item: SubmitRow): Promise<InsertOutcome> =>
     const payer = await LOCK_PAYER.first(client, { keyId: item.keyId })
     if (!payer) return { outcome: 'gone' }
     const [alone] = await charge(INSERT_CHARGED, client, [item])
-    const held = payer.credits
-    return (
-      chargedOutcome(alone) ?? (alone?.mayStore ? { outcome: 'insufficient', held } : { outcome: 'reservation_lost' })
-    )
+    const charged = chargedOutcome(alone)
+    if (charged) return charged
+    if (!alone?.mayStore) return { outcome: 'reservation_lost' }
+    const { credits: held, monthlyLimit: limit } = payer
+    const spent = limit === null ? 0 : ((await KEY_SPENT.first(client, item))?.spent ?? 0)
+    return limit !== null && spent + item.cost > limit
+      ? { outcome: 'key_limit', limit, spent }
+      : { outcome: 'insufficient', held }
   })
 
 function chargedOutcome(charged: Charged | undefined): InsertOutcome | undefined {

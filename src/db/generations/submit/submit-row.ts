@@ -1,6 +1,7 @@
 /** A submit, as the statements that store any number of submits take it, and the parts that these statements share. */
 import { sql } from 'drizzle-orm'
 import { type Generation, PARAMETER_NAMES } from '../../../core/generations/generation.js'
+import { USABLE_KEY } from '../../key-conditions.js'
 import { apiKeys as k, users as u } from '../../schema/accounts.js'
 import { generations as g, idempotencyKeys as r } from '../../schema/generations.js'
 import { insertInto, param, setList, typesOf } from '../../statement.js'
@@ -62,4 +63,4 @@ export const markReservations = (stored: string) => sql`
 /** The key, if it and its user are still valid: moderation may have taken long since the key was last read. */
 export const OPEN_KEY = sql`
   FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
-   WHERE ${k.id} = ${param('keyId')} AND ${k.revokedAt} IS NULL AND ${u.deletedAt} IS NULL`
+   WHERE ${k.id} = ${param('keyId')} AND ${USABLE_KEY} AND ${u.deletedAt} IS NULL`

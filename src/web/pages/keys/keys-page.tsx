@@ -3,18 +3,22 @@ import { z } from 'zod'
 import {
   createOwnKey,
   KEY_NAME_LENGTH,
+  type KeyLimits,
+  limitOwnKey,
   MAX_KEYS,
   type OwnKey,
   renameOwnKey,
   revokeOwnKey,
 } from '../../../core/accounts/api-key.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
+import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { endOfDay } from '../../../core/operator/administration.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { SecretField } from '../../parts/account-fields.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
-import { Cell, Notices } from '../../parts/page-parts.js'
+import { Cell, Field, Notices } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
-import { counted, Moment } from '../../parts/text.js'
+import { counted, Moment, number } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -24,6 +28,8 @@ interface KeysView {
   readonly keys: readonly OwnKey[]
   readonly keyPrefix: string
   readonly baseUrl: string
+  /** On offer. */
+  readonly models: readonly ModelVersion[]
   /** The key that was created just now: shown this once. */
   readonly created?: string | undefined
   /** What was done. */
@@ -86,7 +92,7 @@ const NewKey = ({ value, baseUrl }: { value: string; baseUrl: string }) => (
   </section>
 )
 
-const CreateForm = ({ keys, name = '', problem }: KeysView) => {
+const CreateForm = ({ keys, models, name = '', problem }: KeysView) => {
   const held = keys.filter(({ kind }) => kind === 'personal').length
   return (
     <form class="card" method="post" action="/keys" {...inPlace('/keys')}>
@@ -111,7 +117,56 @@ const CreateForm = ({ keys, name = '', problem }: KeysView) => {
           What it is for, in up to {KEY_NAME_LENGTH} characters. You have {held} of {MAX_KEYS} keys.
         </p>
       </div>
+      <details>
+        <summary>Limits</summary>
+        <LimitFields id="new" models={models} limits={NO_LIMITS} />
+      </details>
     </form>
+  )
+}
+
+const NO_LIMITS: KeyLimits = { expiresAt: null, monthlyLimit: null, models: null }
+
+const LimitFields = (of: {
+  readonly id: string
+  readonly models: readonly ModelVersion[]
+  readonly limits: KeyLimits
+}) => {
+  const { id, models, limits } = of
+  return (
+    <div class="stack limits">
+      <Field
+        id={`until-${id}`}
+        name="until"
+        label="Works until the end of"
+        type="date"
+        value={limits.expiresAt?.toISOString().slice(0, 10) ?? ''}
+        hint="A day in UTC. Empty: without an end."
+      />
+      <Field
+        id={`limit-${id}`}
+        name="monthly_limit"
+        label="Credits a month"
+        type="number"
+        inputmode="numeric"
+        min={1}
+        step={1}
+        value={limits.monthlyLimit ?? ''}
+        hint="What it may spend in a calendar month, in UTC. Empty: all you have."
+      />
+      <fieldset class="stack">
+        <legend>Models</legend>
+        <p class="small quiet">None ticked: all of them.</p>
+        {models.map((it) => (
+          <label key={it.id} class="row">
+            <input type="checkbox" name="models" value={it.id} checked={limits.models?.includes(it.id) ?? false} />
+            <span>
+              <bdi>{it.modelName}</bdi> <bdi>{it.name}</bdi>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </div>
   )
 }
 
@@ -144,7 +199,7 @@ const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
   )
 }
 
-const KeyTable = ({ keys, keyPrefix }: KeysView) => (
+const KeyTable = ({ keys, keyPrefix, models }: KeysView) => (
   <section class="scroll" tabindex={0} aria-label="Your keys">
     <table class="stacking">
       <thead>
@@ -160,14 +215,14 @@ const KeyTable = ({ keys, keyPrefix }: KeysView) => (
       </thead>
       <tbody>
         {keys.map((key) => (
-          <KeyRow key={key.id} of={key} prefix={keyPrefix} />
+          <KeyRow key={key.id} of={key} prefix={keyPrefix} models={models} />
         ))}
       </tbody>
     </table>
   </section>
 )
 
-const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
+const KeyRow = ({ of: key, prefix, models }: { of: OwnKey; prefix: string; models: readonly ModelVersion[] }) => {
   const path = `/keys/${key.id}`
   const personal = key.kind === 'personal'
   return (
@@ -179,6 +234,7 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
         {!personal && <span class="badge">developer</span>}
         <br />
         <code class="quiet">{`${prefix}_…${key.hint}`}</code>
+        <Limits of={key} />
       </td>
       <Cell label="Created">
         <Moment at={key.createdAt} only="date" />
@@ -203,6 +259,17 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
               </form>
             </details>
           )}
+          {personal && (
+            <details>
+              <summary aria-describedby={`name-${key.id}`}>Limits</summary>
+              <form method="post" action={`${path}/limits`} class="stack" {...inPlace(`${path}/limits`)}>
+                <LimitFields id={key.id} models={models} limits={key} />
+                <button class="small" type="submit">
+                  Save
+                </button>
+              </form>
+            </details>
+          )}
           <form method="post" action={`${path}/revoke`} {...inPlace(`${path}/revoke`)}>
             <button
               class="small danger"
@@ -219,10 +286,46 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
   )
 }
 
+const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: OwnKey }) => (
+  <>
+    {expiresAt && (
+      <span class="reason small">
+        {expiresAt.getTime() > Date.now() ? 'Until ' : <span class="badge bad">Expired</span>} <Moment at={expiresAt} />
+      </span>
+    )}
+    {monthlyLimit !== null && (
+      <span class="reason small">
+        {number(spentThisMonth)} of {counted(monthlyLimit, 'credit')} this month
+      </span>
+    )}
+    {models && <span class="reason small">For {counted(models.length, 'model')} only</span>}
+  </>
+)
+
 /** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
 const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })
 
 const body = z.object({ name: z.string().catch('') })
+const NOT_A_DATE = new Date(Number.NaN)
+/** What cannot be read becomes what the core refuses, with its sentence. */
+const limits = z
+  .object({
+    until: z.string().catch(''),
+    monthly_limit: z.string().catch(''),
+    models: z.union([z.string(), z.array(z.string())]).catch([]),
+  })
+  .transform(({ until, monthly_limit, models }): KeyLimits => {
+    const ids = [models]
+      .flat()
+      .filter((it) => /^\d{1,15}$/.test(it))
+      .map(Number)
+    const day = z.iso.date().safeParse(until.trim())
+    return {
+      expiresAt: until.trim() === '' ? null : day.success ? endOfDay(new Date(day.data)) : NOT_A_DATE,
+      monthlyLimit: monthly_limit.trim() === '' ? null : /^\d{1,16}$/.test(monthly_limit) ? Number(monthly_limit) : 0,
+      models: ids.length > 0 ? ids : null,
+    }
+  })
 const params = z.object({ id: z.string() })
 
 /** Your keys. Each act answers with the list as it is then: as a part of the page for htmx, else as the page. */
@@ -232,7 +335,8 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
 
   const show = async (request: FastifyRequest, reply: FastifyReply, news: News) => {
     const signedIn = sessionOf(request)
-    const view = { ...news, signedIn, keyPrefix, baseUrl, keys: await ownKeys.list(signedIn.caller.account.id) }
+    const [keys, models] = await Promise.all([ownKeys.list(signedIn.caller.account.id), ports.models.listEnabled()])
+    const view = { ...news, signedIn, keyPrefix, baseUrl, keys, models }
     return isFragment(request) ? sendFragment(reply, <Keys {...view} />) : sendPage(reply, <KeysPage {...view} />)
   }
 
@@ -244,11 +348,18 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
 
   app.get('/keys', (request, reply) => show(request, reply, {}))
 
-  app.post('/keys', { schema: { body } }, (request, reply) => {
-    const { name } = request.body
-    const create = async () => ({ created: await createOwnKey(ownKeys, request.caller.account, name, keyPrefix) })
-    return act(request, reply, create, name)
+  app.post('/keys', { schema: { body: body.and(limits) } }, (request, reply) => {
+    const { account } = request.caller
+    const create = async () => ({ created: await createOwnKey(ownKeys, account, request.body, keyPrefix) })
+    return act(request, reply, create, request.body.name)
   })
+
+  app.post('/keys/:id/limits', { schema: { params, body: limits } }, (request, reply) =>
+    act(request, reply, async () => {
+      await limitOwnKey(ownKeys, request.caller.account, request.params.id, request.body)
+      return { done: 'The key has its new limits.' }
+    }),
+  )
 
   app.post('/keys/:id/rename', { schema: { params, body } }, (request, reply) =>
     act(request, reply, async () => {
