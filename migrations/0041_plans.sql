@@ -36,7 +36,8 @@ ALTER TABLE users
   DROP CONSTRAINT users_credits_check,
   ADD CONSTRAINT users_credits_check CHECK (credits BETWEEN -9007199254740991 AND 9007199254740991) NOT VALID;
 --> statement-breakpoint
--- wider: more kinds of entries, of which only charges and refunds belong to a generation
+-- wider: more kinds of entries, of which only charges and refunds belong to a generation. The guard against balances below 0
+-- was on users: only a correction may lead there.
 ALTER TABLE credit_ledger
   ADD COLUMN expiring_delta bigint NOT NULL DEFAULT 0,
   ADD COLUMN expiring_balance bigint NOT NULL DEFAULT 0,
@@ -44,4 +45,6 @@ ALTER TABLE credit_ledger
   ADD CONSTRAINT credit_ledger_kind_check
     CHECK (kind IN ('grant', 'charge', 'refund', 'adjustment', 'expire', 'purchase')) NOT VALID,
   DROP CONSTRAINT credit_ledger_check,
-  ADD CONSTRAINT credit_ledger_check CHECK ((kind IN ('charge', 'refund')) = (generation_id IS NOT NULL)) NOT VALID;
+  ADD CONSTRAINT credit_ledger_check CHECK (
+    (kind IN ('charge', 'refund')) = (generation_id IS NOT NULL) AND (balance >= 0 OR delta >= 0 OR kind = 'adjustment')
+  ) NOT VALID;

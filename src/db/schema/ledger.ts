@@ -27,7 +27,11 @@ export const creditLedger = pgTable(
       'credit_ledger_kind_check',
       sql`${t.kind} IN ('grant', 'charge', 'refund', 'adjustment', 'expire', 'purchase')`,
     ),
-    check('credit_ledger_check', sql`(${t.kind} IN ('charge', 'refund')) = (${t.generationId} IS NOT NULL)`),
+    check(
+      'credit_ledger_check',
+      sql`(${t.kind} IN ('charge', 'refund')) = (${t.generationId} IS NOT NULL)
+        AND (${t.balance} >= 0 OR ${t.delta} >= 0 OR ${t.kind} = 'adjustment')`,
+    ),
     check('credit_ledger_check1', sql`${t.kind} <> 'charge' OR ${t.delta} <= 0`),
     check('credit_ledger_check2', sql`${t.kind} <> 'refund' OR ${t.delta} >= 0`),
     unique('credit_ledger_generation_id_kind_key').on(t.generationId, t.kind),

@@ -49,6 +49,7 @@ const PORTS: Readonly<Record<Wrapper, Record<string, Record<string, Answer>>>> =
         yield [{ accountId: 'a', generationId: 'gen_1' }]
       },
     },
+    periods: { settle: some },
     queue: { withdraw: yes },
     wipeMark: { present: async () => false, begin: yes, finish: yes },
   },
@@ -173,6 +174,7 @@ const CALLS: Readonly<
   'reconcile.restore_locks': [({ repairs }) => repairs.rows.activePage(), []],
   'reconcile.clear_locks': [({ repairs }) => listOf(repairs.lock.all()), []],
   'reconcile.sweep': [({ repairs }) => repairs.rows.wastedSlugs(), []],
+  'reconcile.settle_periods': [({ repairs }) => repairs.periods.settle(), 0],
   'reconcile.clean': [({ repairs }) => repairs.rows.clean(), undefined],
 }
 

@@ -139,7 +139,7 @@ export function chaosPorts(env: Variables): PortWrappers {
     }),
 
     repairs(ports) {
-      const { rows, lock, queue, wipeMark } = ports
+      const { rows, periods, lock, queue, wipeMark } = ports
       const requeueLost = after('reconcile.after_requeue_lost', rows.requeueLost, isAny)
       return {
         ...ports,
@@ -155,6 +155,7 @@ export function chaosPorts(env: Variables): PortWrappers {
           wastedSlugs: guarded('reconcile.sweep', rows.wastedSlugs, none),
           clean: guarded('reconcile.clean', rows.clean, async () => undefined),
         },
+        periods: { settle: guarded('reconcile.settle_periods', periods.settle, async () => 0) },
         lock: { ...lock, all: guarded('reconcile.clear_locks', lock.all, async function* () {}) },
         queue: { ...queue, withdraw: before('reconcile.after_fail', queue.withdraw) },
         wipeMark: {

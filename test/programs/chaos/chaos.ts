@@ -14,6 +14,7 @@ import { untilQuiet } from './final-checks.js'
 import type { Exchange, Violation } from './history.js'
 import { startLoad } from './load.js'
 import { type Observer, observer } from './observer.js'
+import { passPeriods } from './periods.js'
 import { watchRecoveries } from './recoveries.js'
 import { scheduleOf } from './schedule.js'
 import { readRedis } from './secrets.js'
@@ -145,7 +146,9 @@ async function runOn(
       ...{ client, visitors: stage.visitors, chance: chance.fork('visits'), canary: CANARY },
       model: stage.models[0] as number,
     })
+    const periods = passPeriods(chance.fork('periods'), stage.connect)
     await breakThings(stage, options, chance.fork('faults'), seen, phase, recoveries)
+    await periods.stop()
     phase.faulty = false
     const healing = Date.now()
     await startAfresh(stage)

@@ -57,6 +57,7 @@ export const SWITCHABLE_GUARDS = [
   'reconcile.fail_lost',
   'reconcile.fail_expired',
   'reconcile.fail_unservable',
+  'reconcile.settle_periods',
   'reconcile.enqueue',
   'reconcile.notice_wipe',
   'reconcile.restore_locks',

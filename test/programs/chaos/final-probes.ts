@@ -44,13 +44,16 @@ export async function finalProbes(
   return {
     nextSubmit,
     /** Asked when everything has ended, so that what failed has been given back. */
-    credits: async () => {
+    credits: async (byPlans: ReadonlyMap<string, number>) => {
       const held = new Map<string, { granted: number; left: number }>()
       for (const { name, key, granted } of personal) {
         const got = await client.send({
           ...{ user: name, asked: { what: 'account' }, method: 'GET' as const, path: '/api/v1/account', apiKey: key },
         })
-        held.set(name, { granted, left: typeof got === 'string' ? Number.NaN : Number(fieldsOf(got.body).credits) })
+        held.set(name, {
+          granted: granted + (byPlans.get(name) ?? 0),
+          left: typeof got === 'string' ? Number.NaN : Number(fieldsOf(got.body).credits),
+        })
       }
       return held
     },

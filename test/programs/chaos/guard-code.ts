@@ -101,6 +101,11 @@ export const CODE_GUARDS: readonly Guard[] = [
       plant(scene, { not_before: `now() + interval '1 hour'`, deadline_at: `now() + interval '3 seconds'` }),
   },
   {
+    name: 'the reconciler grants what plans grant',
+    off: ['reconcile.settle_periods'],
+    noticedBy: ['periods'],
+  },
+  {
     name: 'the reconciler removes images of what has failed',
     off: ['reconcile.sweep'],
     noticedBy: ['I14'],

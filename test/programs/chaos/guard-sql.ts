@@ -10,17 +10,19 @@ const FAIL_ONE = `
     UPDATE generations SET status = 'failed', error = 'Canceled.', finished_at = now(), lease_until = NULL
      WHERE id = (SELECT id FROM generations WHERE status = 'queued' AND NOT metered LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, user_id, cost
-  ), given AS (UPDATE users u SET credits = credits + one.cost FROM one WHERE u.id = one.user_id RETURNING u.id, u.credits)
-  INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
-  SELECT one.user_id, 'refund', one.cost, given.credits, one.id FROM one, given RETURNING generation_id`
+  ), given AS (
+    UPDATE users u SET credits = credits + one.cost FROM one WHERE u.id = one.user_id RETURNING u.credits, u.expiring_credits)
+  INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id, expiring_balance)
+  SELECT one.user_id, 'refund', one.cost, given.credits, one.id, given.expiring_credits FROM one, given RETURNING generation_id`
 
 /** Gives a generation's credits back once more, as a second refund would: balance and ledger agree. */
 const REFUND_AGAIN = `
   WITH one AS (
     SELECT id, user_id, cost FROM generations WHERE status = 'failed' AND NOT metered ORDER BY seq LIMIT 1
-  ), given AS (UPDATE users u SET credits = credits + one.cost FROM one WHERE u.id = one.user_id RETURNING u.id, u.credits)
-  INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id)
-  SELECT one.user_id, 'refund', one.cost, given.credits, one.id FROM one, given`
+  ), given AS (
+    UPDATE users u SET credits = credits + one.cost FROM one WHERE u.id = one.user_id RETURNING u.credits, u.expiring_credits)
+  INSERT INTO credit_ledger (user_id, kind, delta, balance, generation_id, expiring_balance)
+  SELECT one.user_id, 'refund', one.cost, given.credits, one.id, given.expiring_credits FROM one, given`
 
 /** A metered one, since its user may have others active. */
 const REVIVE = `
@@ -35,6 +37,14 @@ const OVERDRAW = `
     UPDATE users SET credits = credits - 2000000 WHERE id = (SELECT id FROM users LIMIT 1) RETURNING id, credits)
   INSERT INTO credit_ledger (user_id, kind, delta, balance, ref)
   SELECT id, 'grant', -2000000, credits, '${randomUUID()}' FROM poor`
+
+/** Balance and ledger agree. */
+const GRANT_AGAIN = `
+  WITH one AS (SELECT * FROM credit_ledger WHERE ref LIKE 'period:%' LIMIT 1), given AS (
+    UPDATE users u SET credits = credits + one.delta, expiring_credits = expiring_credits + one.expiring_delta FROM one
+     WHERE u.id = one.user_id RETURNING u.id, u.credits, u.expiring_credits)
+  INSERT INTO credit_ledger (user_id, kind, delta, balance, ref, expiring_delta, expiring_balance)
+  SELECT given.id, 'grant', one.delta, given.credits, one.ref, one.expiring_delta, given.expiring_credits FROM one, given`
 
 const SHOW_TWICE = `
   INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
@@ -78,9 +88,15 @@ export const SQL_GUARDS: readonly Guard[] = [
   },
   {
     name: 'no balance below zero (check)',
-    drop: 'ALTER TABLE users DROP CONSTRAINT users_credits_check',
+    drop: 'ALTER TABLE credit_ledger DROP CONSTRAINT credit_ledger_check',
     noticedBy: ['I2'],
     attack: (scene) => strike(scene, OVERDRAW),
+  },
+  {
+    name: 'a period is granted once (unique reference)',
+    drop: 'DROP INDEX credit_ledger_ref',
+    noticedBy: ['periods'],
+    attack: (scene) => strike(scene, GRANT_AGAIN),
   },
   {
     name: 'an image has one row (unique generation and place)',

@@ -21,6 +21,7 @@ import type { Victims } from './faults.js'
 import { type Gpus, startGpus } from './gpus.js'
 import { imageDirectory } from './image-directory.js'
 import type { ChaosUser } from './load.js'
+import { CHAOS_PLAN, givenPlan } from './periods.js'
 import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
 import { startProxy, type TcpProxy } from './proxy.js'
 import { startReceiver, type WebhookReceiver } from './receiver.js'
@@ -201,16 +202,18 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 }
 
-/** Mostly rich ones, a few who run out of credits, a few with developer keys, and a few who are told by webhooks. */
+/** Mostly rich ones, a quarter with a plan that grants credits, a few who run out of credits, a few with developer keys, and a few who are told by webhooks. */
 async function givenUsers(databaseUrl: string, count: number, receiver: WebhookReceiver): Promise<ChaosUser[]> {
   const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
   const endpoints = webhookEndpointStore(db, newEndpointId, async () => undefined)
+  await givenPlan(db)
   const users: ChaosUser[] = []
   for (let i = 0; i < count; i++) {
     const developer = i % 8 === 7
     const granted = developer ? 0 : i % 8 === 6 ? POORLY_GRANTED : GRANTED
     const { id, username, key } = await givenUser(db, {
       credits: granted,
+      ...(i % 4 === 2 && { subscription: { plan: CHAOS_PLAN } }),
       ...(developer && { developer: { concurrency: 4 } }),
     })
     users.push({ name: username, key, developer, granted })

@@ -14,6 +14,7 @@ import {
 import { finalProbes } from './final-probes.js'
 import type { Violation } from './history.js'
 import type { Observer } from './observer.js'
+import { grantedByPlans, periodViolations } from './periods.js'
 import { internalErrors, readLog, readRedis } from './secrets.js'
 import { CANARY, readPrompt, SECRET, type Stage } from './stage.js'
 import { webhookViolations } from './webhook-checks.js'
@@ -33,7 +34,8 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
   const { credits, nextSubmit } = await finalProbes(client, stage.users, CANARY, stage.models)
   await untilQuiet(postgres, options.healMs)
   const generations = await finalGenerations(postgres)
-  const left = await credits()
+  const periods = await periodViolations(postgres)
+  const left = await credits(await grantedByPlans(postgres))
   const webhooks = await webhookViolations(postgres, client, stage.users, stage.receiver)
   seen.end()
   seen.checker.finish({ generations, credits: left, nextSubmit })
@@ -43,6 +45,7 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
     ...seen.violations,
     ...seen.checker.violations,
     ...webhooks,
+    ...periods,
     ...(await eventViolations(postgres)),
     ...(await auditViolations(stage.config, stage.postgres.url, redis.url())),
     ...(await queueLeftovers(redis.url())),

@@ -1,0 +1,86 @@
+/** Subscribers of a plan whose periods end all the time, and what they must have been granted for it. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import { planStore } from '../../../src/db/accounts/plans.js'
+import type { Database } from '../../../src/db/client.js'
+import type { Seeded } from '../../support/seeded.js'
+import type { Violation } from './history.js'
+
+/** Some of its credits expire at the end of each period. */
+export const CHAOS_PLAN = 'Chaos'
+
+/** With the table that counts the periods that have ended. */
+export async function givenPlan(db: Database): Promise<void> {
+  const grants = { credits: 40, period: 'month', carryOver: 10, signUpCredits: 5 } as const
+  await planStore(db).import([{ name: CHAOS_PLAN, ...grants, models: null, rateLimit: null, forSale: false }])
+  await db.pool.query('CREATE TABLE chaos_period_ends (user_id uuid)')
+}
+
+/** On average. */
+const EVERY_MS = 800
+
+/** The period of one subscriber ends, as if a month had passed. Only a settled one: each end brings about one grant. */
+const END_PERIOD = `
+  WITH ended AS (
+    UPDATE subscriptions SET period_end = now(), started_at = now(), check_at = now()
+     WHERE user_id = (SELECT user_id FROM subscriptions WHERE plan = '${CHAOS_PLAN}' AND check_at > now() ORDER BY random() LIMIT 1)
+       AND check_at > now() AND period_credits IS NOT NULL
+    RETURNING user_id
+  )
+  INSERT INTO chaos_period_ends SELECT user_id FROM ended`
+
+/** @param connect to Postgres, past the faults */
+export function passPeriods(chance: Seeded, connect: () => Promise<pg.Client>): { stop(): Promise<void> } {
+  const stopped = new AbortController()
+  const run = async () => {
+    while (!stopped.signal.aborted) {
+      await delay(chance.gap(EVERY_MS), undefined, { signal: stopped.signal }).catch(() => undefined)
+      // Postgres may be away.
+      const client = await connect().catch(() => undefined)
+      await client?.query(END_PERIOD).catch(() => undefined)
+      await client?.end().catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    async stop() {
+      stopped.abort()
+      await running
+    },
+  }
+}
+
+const SETTLED_WITHIN_MS = 10_000
+
+/** Each period that has begun was granted once, and nothing else was. */
+export async function periodViolations(client: pg.Client): Promise<Violation[]> {
+  for (const until = Date.now() + SETTLED_WITHIN_MS; ; await delay(250)) {
+    const found = await wronglyGranted(client)
+    if (found.length === 0 || Date.now() > until) return found
+  }
+}
+
+async function wronglyGranted(client: pg.Client): Promise<Violation[]> {
+  const { rows } = await client.query(
+    `SELECT * FROM (
+       SELECT u.username,
+              (SELECT count(*) FROM chaos_period_ends e WHERE e.user_id = u.id)::integer + 1 AS begun,
+              (SELECT count(*) FROM credit_ledger l WHERE l.user_id = u.id AND l.ref LIKE 'period:%')::integer AS granted,
+              (SELECT count(*) FROM credit_ledger l WHERE l.user_id = u.id AND l.ref = 'sign-up')::integer AS welcomes
+         FROM subscriptions s JOIN users u ON u.id = s.user_id WHERE s.plan = '${CHAOS_PLAN}') it
+      WHERE granted <> begun OR welcomes <> 1`,
+  )
+  return rows.map(({ username, begun, granted, welcomes }) => ({
+    invariant: 'periods',
+    what: `${username} was granted ${granted} periods, where ${begun} have begun, and ${welcomes} times credits at sign-up`,
+  }))
+}
+
+/** What plans have granted less what has expired, by the user's name. */
+export async function grantedByPlans(client: pg.Client): Promise<Map<string, number>> {
+  const { rows } = await client.query(
+    `SELECT u.username, sum(l.delta)::integer AS credits FROM credit_ledger l JOIN users u ON u.id = l.user_id
+      WHERE l.kind = 'expire' OR l.ref = 'sign-up' OR l.ref LIKE 'period:%' GROUP BY 1`,
+  )
+  return new Map(rows.map(({ username, credits }) => [username, credits]))
+}
