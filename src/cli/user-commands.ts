@@ -7,12 +7,14 @@ import { newWebhookSecret, OLD_SECRET_HOURS } from '../core/webhooks/webhook.js'
 import { type OperatorUser, operatorUserStore } from '../db/accounts/accounts.js'
 import { sessionStore } from '../db/accounts/sessions.js'
 import { operatorSubscriptionStore } from '../db/accounts/subscriptions.js'
-import type { Database } from '../db/client.js'
+import { type Database, Rollback } from '../db/client.js'
 import { operatorGenerationStore } from '../db/generations/history.js'
 import { operatorImageStore } from '../db/images/removals.js'
 import { administration, forgetPerson } from '../db/operator/administration.js'
+import { EmailTaken, type ImportOutcome, importAccounts } from '../db/operator/import-accounts.js'
 import { operatorWebhookStore } from '../db/webhooks/endpoints.js'
 import { createImageStore } from '../images/open-image-store.js'
+import { readAccountFile } from './account-file.js'
 import {
   type Confirm,
   emailAddress,
@@ -54,6 +56,12 @@ export function userCommands(program: Command, run: Runner, { readPassword, conf
     .option(...YES)
     .option(...REASON)
     .action(run(createUser(confirm)))
+  user
+    .command('import <file>')
+    .description('create the users of a CSV file, and change those of the same name; all or nothing')
+    .option('--dry-run', 'only say what it would do')
+    .option(...REASON)
+    .action(run(importUsers))
   user
     .command('show <username>')
     .description('show a user; if nobody has the name now, the last one who had it')
@@ -112,6 +120,38 @@ const createUser = (confirm: Confirm) => async (operating: Operator, username: s
   if (created === undefined) throw new OperatorError(`User "${username}" already exists.`)
   const user = await requireUser(db, username)
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
+}
+
+type ImportOptions = ReasonOption & { readonly dryRun?: boolean }
+
+async function importUsers({ recorded }: Operator, file: string, { dryRun = false, reason }: ImportOptions) {
+  const accounts = await readAccountFile(file)
+  let outcomes: ImportOutcome[] = []
+  const work = async (on: Database) => {
+    outcomes = await importAccounts(on, accounts)
+    if (dryRun) throw new Rollback()
+  }
+  const count = (outcome: ImportOutcome) => outcomes.filter((it) => it === outcome).length
+  const told = () => `${count('created')} created, ${count('changed')} changed, ${count('unchanged')} unchanged`
+  try {
+    await recorded(reason, work, () =>
+      count('created') + count('changed') > 0 ? [`imported users: ${told()}`, ''] : undefined,
+    )
+  } catch (error) {
+    if (error instanceof EmailTaken)
+      throw new OperatorError(
+        `Another user than "${error.account.username}" has the address ${error.account.email}, so nothing was imported: "easel user list" shows who.`,
+      )
+    if (!(error instanceof Rollback)) throw error
+  }
+  const users = accounts.map(({ username }, n) => ({ username, outcome: outcomes[n] as ImportOutcome }))
+  return {
+    json: {
+      ...{ dry_run: dryRun, created: count('created'), changed: count('changed'), unchanged: count('unchanged') },
+      users,
+    },
+    text: `${users.length > 0 ? `${table(users)}\n\n` : ''}${dryRun ? 'This would be: ' : ''}${told()}.`,
+  }
 }
 
 async function showUser({ db }: Operator, username: string) {

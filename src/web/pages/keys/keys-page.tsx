@@ -3,7 +3,6 @@ import { z } from 'zod'
 import {
   createOwnKey,
   KEY_NAME_LENGTH,
-  type KeyLimits,
   limitOwnKey,
   MAX_KEYS,
   type OwnKey,
@@ -12,16 +11,16 @@ import {
 } from '../../../core/accounts/api-key.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { endOfDay } from '../../../core/operator/administration.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { SecretField } from '../../parts/account-fields.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
-import { Cell, Field, Notices } from '../../parts/page-parts.js'
+import { Cell, Notices } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
-import { counted, Moment, number } from '../../parts/text.js'
+import { counted, Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { LimitFields, Limits, limitsForm, NO_LIMITS } from './key-limits.js'
 
 interface KeysView {
   readonly signedIn: SignedIn
@@ -122,51 +121,6 @@ const CreateForm = ({ keys, models, name = '', problem }: KeysView) => {
         <LimitFields id="new" models={models} limits={NO_LIMITS} />
       </details>
     </form>
-  )
-}
-
-const NO_LIMITS: KeyLimits = { expiresAt: null, monthlyLimit: null, models: null }
-
-const LimitFields = (of: {
-  readonly id: string
-  readonly models: readonly ModelVersion[]
-  readonly limits: KeyLimits
-}) => {
-  const { id, models, limits } = of
-  return (
-    <div class="stack limits">
-      <Field
-        id={`until-${id}`}
-        name="until"
-        label="Works until the end of"
-        type="date"
-        value={limits.expiresAt?.toISOString().slice(0, 10) ?? ''}
-        hint="A day in UTC. Empty: without an end."
-      />
-      <Field
-        id={`limit-${id}`}
-        name="monthly_limit"
-        label="Credits a month"
-        type="number"
-        inputmode="numeric"
-        min={1}
-        step={1}
-        value={limits.monthlyLimit ?? ''}
-        hint="What it may spend in a calendar month, in UTC. Empty: all you have."
-      />
-      <fieldset class="stack">
-        <legend>Models</legend>
-        <p class="small quiet">None ticked: all of them.</p>
-        {models.map((it) => (
-          <label key={it.id} class="row">
-            <input type="checkbox" name="models" value={it.id} checked={limits.models?.includes(it.id) ?? false} />
-            <span>
-              <bdi>{it.modelName}</bdi> <bdi>{it.name}</bdi>
-            </span>
-          </label>
-        ))}
-      </fieldset>
-    </div>
   )
 }
 
@@ -286,46 +240,10 @@ const KeyRow = ({ of: key, prefix, models }: { of: OwnKey; prefix: string; model
   )
 }
 
-const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: OwnKey }) => (
-  <>
-    {expiresAt && (
-      <span class="reason small">
-        {expiresAt.getTime() > Date.now() ? 'Until ' : <span class="badge bad">Expired</span>} <Moment at={expiresAt} />
-      </span>
-    )}
-    {monthlyLimit !== null && (
-      <span class="reason small">
-        {number(spentThisMonth)} of {counted(monthlyLimit, 'credit')} this month
-      </span>
-    )}
-    {models && <span class="reason small">For {counted(models.length, 'model')} only</span>}
-  </>
-)
-
 /** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
 const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })
 
 const body = z.object({ name: z.string().catch('') })
-const NOT_A_DATE = new Date(Number.NaN)
-/** What cannot be read becomes what the core refuses, with its sentence. */
-const limits = z
-  .object({
-    until: z.string().catch(''),
-    monthly_limit: z.string().catch(''),
-    models: z.union([z.string(), z.array(z.string())]).catch([]),
-  })
-  .transform(({ until, monthly_limit, models }): KeyLimits => {
-    const ids = [models]
-      .flat()
-      .filter((it) => /^\d{1,15}$/.test(it))
-      .map(Number)
-    const day = z.iso.date().safeParse(until.trim())
-    return {
-      expiresAt: until.trim() === '' ? null : day.success ? endOfDay(new Date(day.data)) : NOT_A_DATE,
-      monthlyLimit: monthly_limit.trim() === '' ? null : /^\d{1,16}$/.test(monthly_limit) ? Number(monthly_limit) : 0,
-      models: ids.length > 0 ? ids : null,
-    }
-  })
 const params = z.object({ id: z.string() })
 
 /** Your keys. Each act answers with the list as it is then: as a part of the page for htmx, else as the page. */
@@ -348,13 +266,13 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
 
   app.get('/keys', (request, reply) => show(request, reply, {}))
 
-  app.post('/keys', { schema: { body: body.and(limits) } }, (request, reply) => {
+  app.post('/keys', { schema: { body: body.and(limitsForm) } }, (request, reply) => {
     const { account } = request.caller
     const create = async () => ({ created: await createOwnKey(ownKeys, account, request.body, keyPrefix) })
     return act(request, reply, create, request.body.name)
   })
 
-  app.post('/keys/:id/limits', { schema: { params, body: limits } }, (request, reply) =>
+  app.post('/keys/:id/limits', { schema: { params, body: limitsForm } }, (request, reply) =>
     act(request, reply, async () => {
       await limitOwnKey(ownKeys, request.caller.account, request.params.id, request.body)
       return { done: 'The key has its new limits.' }

@@ -1,0 +1,89 @@
+/** The limits of a key: what it shows, and the fields of its form. */
+import { z } from 'zod'
+import type { KeyLimits, OwnKey } from '../../../core/accounts/api-key.js'
+import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { endOfDay } from '../../../core/operator/administration.js'
+import { Field } from '../../parts/page-parts.js'
+import { counted, Moment, number } from '../../parts/text.js'
+
+export const NO_LIMITS: KeyLimits = { expiresAt: null, monthlyLimit: null, models: null }
+
+export const LimitFields = (of: {
+  readonly id: string
+  readonly models: readonly ModelVersion[]
+  readonly limits: KeyLimits
+}) => {
+  const { id, models, limits } = of
+  return (
+    <div class="stack limits">
+      <Field
+        id={`until-${id}`}
+        name="until"
+        label="Works until the end of"
+        type="date"
+        value={limits.expiresAt?.toISOString().slice(0, 10) ?? ''}
+        hint="A day in UTC. Empty: without an end."
+      />
+      <Field
+        id={`limit-${id}`}
+        name="monthly_limit"
+        label="Credits a month"
+        type="number"
+        inputmode="numeric"
+        min={1}
+        step={1}
+        value={limits.monthlyLimit ?? ''}
+        hint="What it may spend in a calendar month, in UTC. Empty: all you have."
+      />
+      <fieldset class="stack">
+        <legend>Models</legend>
+        <p class="small quiet">None ticked: all of them.</p>
+        {models.map((it) => (
+          <label key={it.id} class="row">
+            <input type="checkbox" name="models" value={it.id} checked={limits.models?.includes(it.id) ?? false} />
+            <span>
+              <bdi>{it.modelName}</bdi> <bdi>{it.name}</bdi>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </div>
+  )
+}
+
+export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: OwnKey }) => (
+  <>
+    {expiresAt && (
+      <span class="reason small">
+        {expiresAt.getTime() > Date.now() ? 'Until ' : <span class="badge bad">Expired</span>} <Moment at={expiresAt} />
+      </span>
+    )}
+    {monthlyLimit !== null && (
+      <span class="reason small">
+        {number(spentThisMonth)} of {counted(monthlyLimit, 'credit')} this month
+      </span>
+    )}
+    {models && <span class="reason small">For {counted(models.length, 'model')} only</span>}
+  </>
+)
+
+const NOT_A_DATE = new Date(Number.NaN)
+/** What cannot be read becomes what the core refuses, with its sentence. */
+export const limitsForm = z
+  .object({
+    until: z.string().catch(''),
+    monthly_limit: z.string().catch(''),
+    models: z.union([z.string(), z.array(z.string())]).catch([]),
+  })
+  .transform(({ until, monthly_limit, models }): KeyLimits => {
+    const ids = [models]
+      .flat()
+      .filter((it) => /^\d{1,15}$/.test(it))
+      .map(Number)
+    const day = z.iso.date().safeParse(until.trim())
+    return {
+      expiresAt: until.trim() === '' ? null : day.success ? endOfDay(new Date(day.data)) : NOT_A_DATE,
+      monthlyLimit: monthly_limit.trim() === '' ? null : /^\d{1,16}$/.test(monthly_limit) ? Number(monthly_limit) : 0,
+      models: ids.length > 0 ? ids : null,
+    }
+  })
