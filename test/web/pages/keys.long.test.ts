@@ -56,6 +56,36 @@ describeInBrowser('the keys page in a browser', () => {
     expect(await scrollsSideways()).toBe(false)
   })
 
+  it('limits a key by an end, credits a month and models, when it is made and later', async () => {
+    const { service } = context
+    const { user, cookie } = await given()
+    const { page, violations, scrollsSideways } = await browser.open(service.url, cookie)
+    await page.goto('/keys')
+    await page.getByRole('textbox', { name: 'Key name' }).fill('shop')
+    await page.locator('form.card summary').click()
+    await page.getByRole('textbox', { name: 'Works until the end of' }).fill('2099-03-31')
+    await page.getByRole('spinbutton', { name: 'Credits a month' }).fill('50')
+    await page.getByRole('checkbox').first().check()
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const row = page.getByRole('row').filter({ hasText: 'shop' })
+    await row.getByText('0 of 50 credits this month').waitFor()
+    await row.getByRole('link', { name: 'Limits' }).click()
+    const form = page.getByRole('form', { name: 'Limits of shop' })
+    await form.waitFor()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      expect(await violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    await form.getByLabel('Credits a month').fill('')
+    await form.getByRole('button', { name: 'Save limits' }).click()
+    await page.getByRole('status').filter({ hasText: 'The key has its new limits.' }).waitFor()
+    const [key] = (await keysOf(user)).filter(({ name }) => name === 'shop')
+    expect(key).toMatchObject({ monthlyLimit: null, expiresAt: new Date('2099-03-31T23:59:59.999Z') })
+    expect(key?.models).toHaveLength(1)
+  })
+
   it('leads to the sign-in page and creates no key once the session has ended', async () => {
     const { service } = context
     const { user, cookie } = await given()

@@ -55,7 +55,8 @@ export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models }
   <>
     {expiresAt && (
       <span class="reason small">
-        {expiresAt.getTime() > Date.now() ? 'Until ' : <span class="badge bad">Expired</span>} <Moment at={expiresAt} />
+        {expiresAt.getTime() > Date.now() ? 'Until ' : <span class="badge bad">Expired</span>}{' '}
+        <Moment at={expiresAt} only="date" />
       </span>
     )}
     {monthlyLimit !== null && (
@@ -66,6 +67,31 @@ export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models }
     {models && <span class="reason small">For {counted(models.length, 'model')} only</span>}
   </>
 )
+
+export const LimitForm = ({ of: key, models }: { of: OwnKey; models: readonly ModelVersion[] }) => (
+  <form
+    id="limits"
+    class="card stack"
+    method="post"
+    action={`/keys/${key.id}/limits`}
+    aria-labelledby="limits-title"
+    {...inPlace(`/keys/${key.id}/limits`)}
+  >
+    <h2 id="limits-title">
+      Limits of <bdi>{key.name || 'an unnamed key'}</bdi>
+    </h2>
+    <LimitFields id={key.id} models={models} limits={key} />
+    <div class="row">
+      <button class="primary" type="submit">
+        Save limits
+      </button>
+      <a href="/keys">Cancel</a>
+    </div>
+  </form>
+)
+
+/** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
+export const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })
 
 const NOT_A_DATE = new Date(Number.NaN)
 /** What cannot be read becomes what the core refuses, with its sentence. */

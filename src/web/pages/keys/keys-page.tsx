@@ -20,7 +20,7 @@ import { counted, Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { LimitFields, Limits, limitsForm, NO_LIMITS } from './key-limits.js'
+import { inPlace, LimitFields, LimitForm, Limits, limitsForm, NO_LIMITS } from './key-limits.js'
 
 interface KeysView {
   readonly signedIn: SignedIn
@@ -36,6 +36,8 @@ interface KeysView {
   /** Why it was not done, and the name that was typed. */
   readonly problem?: string | undefined
   readonly name?: string | undefined
+  /** The ID of the key whose limits are to be changed. */
+  readonly limits?: string | undefined
 }
 
 /** The keys of the Personal Access API: create, rename, revoke. */
@@ -56,11 +58,18 @@ const KeysPage = (view: KeysView) => (
 const Keys = (view: KeysView) => {
   const { keys, signedIn, created, done, problem } = view
   const active = signedIn.caller.account.subscription?.status === 'active'
+  const limited = keys.find(({ id, kind }) => id === view.limits && kind === 'personal')
   return (
     <div id="keys" class="stack">
       {created && <NewKey value={created} baseUrl={view.baseUrl} />}
       <Notices done={done} problem={problem} takesFocus />
-      {active ? <CreateForm {...view} /> : <NoSubscription signedIn={signedIn} />}
+      {limited ? (
+        <LimitForm of={limited} models={view.models} />
+      ) : active ? (
+        <CreateForm {...view} />
+      ) : (
+        <NoSubscription signedIn={signedIn} />
+      )}
       <div class="card">
         <h2>Your keys</h2>
         {keys.length === 0 ? (
@@ -153,7 +162,7 @@ const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
   )
 }
 
-const KeyTable = ({ keys, keyPrefix, models }: KeysView) => (
+const KeyTable = ({ keys, keyPrefix }: KeysView) => (
   <section class="scroll" tabindex={0} aria-label="Your keys">
     <table class="stacking">
       <thead>
@@ -169,14 +178,14 @@ const KeyTable = ({ keys, keyPrefix, models }: KeysView) => (
       </thead>
       <tbody>
         {keys.map((key) => (
-          <KeyRow key={key.id} of={key} prefix={keyPrefix} models={models} />
+          <KeyRow key={key.id} of={key} prefix={keyPrefix} />
         ))}
       </tbody>
     </table>
   </section>
 )
 
-const KeyRow = ({ of: key, prefix, models }: { of: OwnKey; prefix: string; models: readonly ModelVersion[] }) => {
+const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
   const path = `/keys/${key.id}`
   const personal = key.kind === 'personal'
   return (
@@ -214,15 +223,9 @@ const KeyRow = ({ of: key, prefix, models }: { of: OwnKey; prefix: string; model
             </details>
           )}
           {personal && (
-            <details>
-              <summary aria-describedby={`name-${key.id}`}>Limits</summary>
-              <form method="post" action={`${path}/limits`} class="stack" {...inPlace(`${path}/limits`)}>
-                <LimitFields id={key.id} models={models} limits={key} />
-                <button class="small" type="submit">
-                  Save
-                </button>
-              </form>
-            </details>
+            <a href={`/keys?limits=${key.id}#limits`} aria-describedby={`name-${key.id}`}>
+              Limits
+            </a>
           )}
           <form method="post" action={`${path}/revoke`} {...inPlace(`${path}/revoke`)}>
             <button
@@ -240,16 +243,14 @@ const KeyRow = ({ of: key, prefix, models }: { of: OwnKey; prefix: string; model
   )
 }
 
-/** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
-const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })
-
 const body = z.object({ name: z.string().catch('') })
 const params = z.object({ id: z.string() })
+const query = z.object({ limits: z.string().optional().catch(undefined) })
 
 /** Your keys. Each act answers with the list as it is then: as a part of the page for htmx, else as the page. */
 export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOptions): void {
   const { ownKeys } = ports
-  type News = Pick<KeysView, 'created' | 'done' | 'problem' | 'name'>
+  type News = Pick<KeysView, 'created' | 'done' | 'problem' | 'name' | 'limits'>
 
   const show = async (request: FastifyRequest, reply: FastifyReply, news: News) => {
     const signedIn = sessionOf(request)
@@ -259,25 +260,27 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
   }
 
   /** Does it and shows what came of it; a refusal beside what was typed. */
-  const act = async (request: FastifyRequest, reply: FastifyReply, work: () => Promise<News>, name?: string) => {
-    const news = await work().catch((error: unknown): News => ({ problem: refusalMessage(error, reply), name }))
+  const act = async (request: FastifyRequest, reply: FastifyReply, work: () => Promise<News>, typed: News = {}) => {
+    const news = await work().catch((error: unknown): News => ({ problem: refusalMessage(error, reply), ...typed }))
     return show(request, reply, news)
   }
 
-  app.get('/keys', (request, reply) => show(request, reply, {}))
+  app.get('/keys', { schema: { querystring: query } }, (request, reply) => show(request, reply, request.query))
 
   app.post('/keys', { schema: { body: body.and(limitsForm) } }, (request, reply) => {
     const { account } = request.caller
     const create = async () => ({ created: await createOwnKey(ownKeys, account, request.body, keyPrefix) })
-    return act(request, reply, create, request.body.name)
+    return act(request, reply, create, { name: request.body.name })
   })
 
-  app.post('/keys/:id/limits', { schema: { params, body: limitsForm } }, (request, reply) =>
-    act(request, reply, async () => {
-      await limitOwnKey(ownKeys, request.caller.account, request.params.id, request.body)
+  app.post('/keys/:id/limits', { schema: { params, body: limitsForm } }, (request, reply) => {
+    const { id } = request.params
+    const change = async () => {
+      await limitOwnKey(ownKeys, request.caller.account, id, request.body)
       return { done: 'The key has its new limits.' }
-    }),
-  )
+    }
+    return act(request, reply, change, { limits: id })
+  })
 
   app.post('/keys/:id/rename', { schema: { params, body } }, (request, reply) =>
     act(request, reply, async () => {
