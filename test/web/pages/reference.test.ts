@@ -59,8 +59,8 @@ describe('the API reference', () => {
   })
 
   it('says of each field its type, its default, its range and whether it is required, on the page and in Markdown', () => {
-    expect(html).toContain('<dt>prompt</dt><dd><b>required </b>string · 1 to 2000 characters</dd><dd>What to draw</dd>')
-    expect(html).toMatch(/<dt>steps<\/dt><dd>integer · 1 to 100 · default <code>30<\/code>/)
+    expect(html).toContain('<dt>prompt<dd><b>required </b>string · 1 to 2000 characters<dd>What to draw')
+    expect(html).toMatch(/<dt>steps<dd>integer · 1 to 100 · default <code>30<\/code>/)
     expect(markdown).toContain('| `prompt` | string | required; 1 to 2000 characters. What to draw |')
     expect(markdown).toContain('| `output.images[].url` | string | Permanent and public |')
   })

@@ -33,8 +33,11 @@ export function referenceHtml(markdown: string): string {
     else if (section) section.text += block(token, section)
     if (token.type === 'heading') answer = token.text.split(':')[0] as string
   }
-  // No attribute here holds what a person wrote; in text a quote needs no escape, and there are thousands.
-  return render(<Body sections={sections} />).replace(/>[^<>]+</g, (text) => text.replace(/&quot;|&#39;/g, unescaped))
+  // No attribute here holds what a person wrote; in text a quote needs no escape, and there are thousands. HTML lets these
+  // end tags be left out, and there are hundreds.
+  return render(<Body sections={sections} />)
+    .replace(/>[^<>]+</g, (text) => text.replace(/&quot;|&#39;/g, unescaped))
+    .replace(/<\/d[dt]>/g, '')
 }
 
 type MarkdownToken = Tokens.Heading | Tokens.Code | Tokens.Table | Tokens.Paragraph | Tokens.List
