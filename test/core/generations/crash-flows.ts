@@ -48,7 +48,8 @@ export async function givenScene({ db }: Stage, more: UserOptions & Partial<Subm
       account: { id: user.id, username: user.username, credits, subscription, deleted: false },
       keyId: user.keyId,
       keyKind: developer ? 'developer' : 'personal',
-      keyModels: null, planLimits: null,
+      keyModels: null,
+      planLimits: null,
       catalogRevision: null,
     },
     submission: {
