@@ -40,7 +40,7 @@ ALTER TABLE users
 -- was on users: only a correction may lead there.
 ALTER TABLE credit_ledger
   ADD COLUMN expiring_delta bigint NOT NULL DEFAULT 0,
-  ADD COLUMN expiring_balance bigint NOT NULL DEFAULT 0,
+  ADD COLUMN expiring_balance bigint DEFAULT 0,
   DROP CONSTRAINT credit_ledger_kind_check,
   ADD CONSTRAINT credit_ledger_kind_check
     CHECK (kind IN ('grant', 'charge', 'refund', 'adjustment', 'expire', 'purchase')) NOT VALID,
@@ -48,3 +48,6 @@ ALTER TABLE credit_ledger
   ADD CONSTRAINT credit_ledger_check CHECK (
     (kind IN ('charge', 'refund')) = (generation_id IS NOT NULL) AND (balance >= 0 OR delta >= 0 OR kind = 'adjustment')
   ) NOT VALID;
+--> statement-breakpoint
+-- Null: written by a release that knows of no credits that expire, and left them as they were.
+ALTER TABLE credit_ledger ALTER COLUMN expiring_balance SET DEFAULT NULL;

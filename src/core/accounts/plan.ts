@@ -101,7 +101,7 @@ const SIGN_UP = 'sign-up'
  * - Another plan with another kind of period, and a subscription that begins anew after its end, end the running period
  *   and begin one.
  * @param plans by name: the subscription's, and that of its period
- * @param held credits of the account that expire
+ * @param held credits of the account that expire; below 0, what it owes
  */
 export function settlePeriods(
   state: PeriodState,
@@ -159,7 +159,7 @@ export function settlePeriods(
     })
 
   // While it may become active again, periods without a grant must be seen as such.
-  const isOver = state.endDate <= now && expiring === 0
+  const isOver = state.endDate <= now && expiring <= 0
   return { startedAt, period, entries, checkAt: isOver ? null : period.end }
 }
 

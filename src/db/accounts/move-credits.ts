@@ -6,9 +6,13 @@ import { creditLedger as l } from '../schema/ledger.js'
 import { insertInto, param, type Queryable, setList, statement, typedParams } from '../statement.js'
 
 const DELTA = sql`${param('delta')}::bigint`
-/** Of `held`, the row as it was before: never below zero, and of a balance that falls below it nothing is left to expire. */
-const EXPIRING_AFTER = sql`CASE WHEN ${DELTA} >= 0 THEN held.expiring_credits + ${param('expiring')}::bigint
-  ELSE least(greatest(held.expiring_credits + ${param('expiring')}::bigint, 0), greatest(held.credits + ${DELTA}, 0)) END`
+/**
+ * Of `held`, the row as it was before: never below zero, and never more than the balance, before or after. What pays a debt
+ * does not expire, and a release that knows of no credits that expire may have spent some.
+ */
+const EXPIRING_AFTER = sql`least(
+  greatest(least(held.expiring_credits, greatest(held.credits, 0)) + ${param('expiring')}::bigint, 0),
+  greatest(held.credits + ${DELTA}, 0))`
 
 const MOVE = statement<{ balance: number }>('move_credits')`
   WITH held AS (

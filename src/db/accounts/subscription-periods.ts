@@ -95,7 +95,7 @@ async function settle(client: Queryable, userId: string, now: Date | undefined):
   const plan = plans.find(({ name }) => name === state.plan)
   if (!plan) return
   const before = plans.find(({ name }) => name === period?.plan)
-  const settled = settlePeriods({ ...state, period }, { plan, before }, state.expiringCredits, state.now)
+  const settled = settlePeriods({ ...state, period }, { plan, before }, expiringOf(state), state.now)
   await enter(client, { userId, ...state }, settled.entries)
   const { start, end, plan: name, credits } = settled.period
   await SETTLED.run(client, {
@@ -106,6 +106,9 @@ async function settle(client: Queryable, userId: string, now: Date | undefined):
 
 const periodOf = ({ periodStart: start, periodEnd: end, periodPlan: plan, periodCredits: credits }: State) =>
   start && end && plan !== null ? { start, end, plan, credits } : null
+
+/** Below 0, what the account owes: a grant pays that first. */
+const expiringOf = ({ credits, expiringCredits }: State) => Math.min(expiringCredits, credits)
 
 /** Writes the entries that are not in the ledger yet. The account's row must be locked. */
 async function enter(client: Queryable, { userId, credits }: Holder, entries: readonly PeriodEntry[]): Promise<void> {
@@ -130,6 +133,6 @@ export async function endPeriod(client: Queryable, userId: string): Promise<void
   const state = await LOCK.first(client, { userId, now: undefined })
   const period = state && periodOf(state)
   const [plan] = period ? await PLANS.rows(client, { names: [period.plan] }) : []
-  const entry = period && plan && expiryAtEnd(period, plan, state.expiringCredits)
+  const entry = period && plan && expiryAtEnd(period, plan, expiringOf(state))
   if (entry) await enter(client, { userId, ...state }, [entry])
 }

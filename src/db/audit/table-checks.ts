@@ -53,14 +53,16 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
     UNION ALL SELECT u.username FROM users u
      WHERE u.credits < 0
        AND NOT EXISTS (SELECT FROM credit_ledger l WHERE l.user_id = u.id AND l.kind = 'adjustment')`,
+  // Entries of a release that knows of no credits that expire have no such balance.
   'expiring-credits-add-up': ({ ledger }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
      WHERE e.expiring_balance < 0 OR e.expiring_balance <> e.expiring_delta + coalesce(
-       (SELECT l.expiring_balance FROM credit_ledger l WHERE l.user_id = e.user_id AND l.id < e.id ORDER BY l.id DESC LIMIT 1),
-       0)
+       (SELECT l.expiring_balance FROM credit_ledger l
+         WHERE l.user_id = e.user_id AND l.id < e.id AND l.expiring_balance IS NOT NULL ORDER BY l.id DESC LIMIT 1), 0)
     UNION ALL SELECT u.username FROM users u
      WHERE u.expiring_credits <> coalesce(
-       (SELECT l.expiring_balance FROM credit_ledger l WHERE l.user_id = u.id ORDER BY l.id DESC LIMIT 1), 0)`,
+       (SELECT l.expiring_balance FROM credit_ledger l
+         WHERE l.user_id = u.id AND l.expiring_balance IS NOT NULL ORDER BY l.id DESC LIMIT 1), 0)`,
   // The reference names the period, and what was granted in it so far.
   'periods-are-granted-once': ({ ledger }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e

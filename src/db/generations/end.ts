@@ -13,6 +13,8 @@ const IS_ACTIVE = sql`${g.status} IN ('queued', 'processing')`
 /** How many of the charge's credits were such that expire: a refund gives back what was spent. */
 const EXPIRING_OF_CHARGE = sql`coalesce((SELECT -${creditLedger.expiringDelta} FROM ${creditLedger}
   WHERE ${creditLedger.generationId} = ended.id AND ${creditLedger.kind} = 'charge'), 0)`
+/** Of these, what is left when a debt of the account is paid. @param balance after the refund */
+const expiringGiven = (balance: SQL) => sql`least(ended.expiring, greatest(${balance}, 0))`
 
 /**
  * Ends generations as failed and, with `refund`, gives their credits back: the only place where that happens.
@@ -39,10 +41,10 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
     ), given AS (
       UPDATE ${u} SET ${setList(u, {
         credits: sql`${u.credits} + ended.cost`,
-        expiringCredits: sql`${u.expiringCredits} + ended.expiring`,
+        expiringCredits: sql`${u.expiringCredits} + ${expiringGiven(sql`${u.credits} + ended.cost`)}`,
       })} FROM (SELECT ended.*, ${EXPIRING_OF_CHARGE} AS expiring FROM ended) ended
        WHERE ${u.id} = ended."accountId" AND NOT ended.metered AND ${param('refund')}::boolean
-      RETURNING ${u.credits}, ${u.expiringCredits}, ended.*
+      RETURNING ${u.credits}, ${u.expiringCredits}, ${expiringGiven(sql`${u.credits}`)} AS expiring_given, ended.*
     ), entered AS (
       ${insertInto(creditLedger, {
         userId: sql`given."accountId"`,
@@ -51,7 +53,7 @@ export const failStatement = (name: string, which: SQL, reason: SQL) =>
         balance: sql`given.credits`,
         generationId: sql`given.id`,
         createdAt: sql`given."finishedAt"`,
-        expiringDelta: sql`given.expiring`,
+        expiringDelta: sql`given.expiring_given`,
         expiringBalance: sql`given.expiring_credits`,
       })} FROM given
     )

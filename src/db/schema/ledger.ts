@@ -20,7 +20,8 @@ export const creditLedger = pgTable(
     ref: text('ref'),
     createdAt: time('created_at').notNull().defaultNow(),
     expiringDelta: int8('expiring_delta').notNull().default(0),
-    expiringBalance: int8('expiring_balance').notNull().default(0),
+    /** Null: written by a release that knows of no credits that expire, and left them as they were. */
+    expiringBalance: int8('expiring_balance'),
   },
   (t) => [
     check(

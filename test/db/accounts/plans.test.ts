@@ -4,10 +4,13 @@ import { operatorCreditStore } from '../../../src/db/accounts/ledger.js'
 import { planStore } from '../../../src/db/accounts/plans.js'
 import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
+import type { Slice } from '../../../src/db/audit/audit-database.js'
+import { tableChecks } from '../../../src/db/audit/table-checks.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { submissionStore } from '../../../src/db/generations/submit/charged.js'
 import { useDatabase } from '../../support/database.js'
 import { aGeneration, creditsOf, type GivenUser, givenUser } from '../../support/givens.js'
+import { unguarded } from '../../support/unguarded.js'
 
 const context = useDatabase()
 const END = new Date('2040-01-01')
@@ -53,6 +56,12 @@ const linesOf = async (user: GivenUser) =>
 
 const expiringOf = async ({ id }: GivenUser) =>
   (await context.db.pool.query('SELECT expiring_credits FROM users WHERE id = $1', [id])).rows[0].expiring_credits
+
+const expiringViolations = async () => {
+  const check = tableChecks(true)['expiring-credits-add-up']
+  const all = { generations: 'generations', ledger: 'credit_ledger' } as Slice
+  return (await context.db.pool.query(typeof check === 'function' ? check(all) : (check as string))).rows
+}
 
 /** Charges so many credits. */
 async function spend(user: GivenUser, credits: number): Promise<string> {
@@ -157,6 +166,57 @@ describe('credits of a plan', () => {
       'adjustment -130 → -30 (dispute)',
       'grant 100 → 70 (Debt, 2027-02-01 to 2027-03-01)',
     ])
+  })
+
+  it('that pay a debt do not expire, nor does then what is bought', async () => {
+    const plan = await givenPlan({ name: 'Owed', carryOver: 50 })
+    const user = await givenSubscriber(plan, '2027-01-01')
+    const { adjust, grant } = operatorCreditStore(context.db)
+    await settle('2027-01-01')
+    const id = await spend(user, 90)
+    await adjust(user.id, -130, { note: 'dispute', belowZero: true })
+    await cancelStore(context.db).cancel(id, 'Canceled.', { onlyQueued: true })
+    expect(await expiringOf(user)).toBe(0)
+    await settle('2027-02-01')
+    expect(await expiringOf(user)).toBe(70)
+    await grant(user.id, 40, { note: 'bought', ref: undefined })
+    // Over two ends of periods at once.
+    await settle('2027-04-01')
+    expect(await linesOf(user)).toEqual([
+      'grant 100 → 100 (Owed, 2027-01-01 to 2027-02-01)',
+      'charge -90 → 10',
+      'adjustment -130 → -120 (dispute)',
+      'refund 90 → -30',
+      'grant 100 → 70 (Owed, 2027-02-01 to 2027-03-01)',
+      'grant 40 → 110 (bought)',
+      'expire -20 → 90 (Owed, left of 2027-02-01 to 2027-03-01)',
+      'grant 100 → 190 (Owed, 2027-03-01 to 2027-04-01)',
+      'expire -100 → 90 (Owed, left of 2027-03-01 to 2027-04-01)',
+      'grant 100 → 190 (Owed, 2027-04-01 to 2027-05-01)',
+    ])
+    expect(await expiringOf(user)).toBe(150)
+  })
+
+  it('are left as they are by a release that knows none, and never more than the balance after it', async () => {
+    const user = await givenSubscriber(await givenPlan({ name: 'Older' }), '2027-01-01')
+    await settle('2027-01-01')
+    await spendForGood(user, 10)
+    const id = await spend(user, 70)
+    await unguarded(context.db, 'UPDATE users SET expiring_credits = 90 WHERE id = $1', [user.id])
+    await unguarded(
+      context.db,
+      'UPDATE credit_ledger SET expiring_delta = DEFAULT, expiring_balance = DEFAULT WHERE generation_id = $1',
+      [id],
+    )
+    expect(await expiringViolations()).toEqual([])
+    await operatorCreditStore(context.db).grant(user.id, 50, { note: 'bought', ref: undefined })
+    expect(await expiringOf(user)).toBe(20)
+    await settle('2027-02-01')
+    expect((await linesOf(user)).slice(-2)).toEqual([
+      'expire -20 → 50 (Older, left of 2027-01-01 to 2027-02-01)',
+      'grant 100 → 150 (Older, 2027-02-01 to 2027-03-01)',
+    ])
+    expect(await expiringViolations()).toEqual([])
   })
 
   it('expire at once when the subscription is taken away, and nothing is granted without one', async () => {
