@@ -33,6 +33,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   submit: ['api_keys_pkey', 'generations_one_active', 'users_pkey'],
   'submit without credits': [
     ...['api_keys_pkey', 'generations_one_active', 'users_pkey', 'images_generation_id_idx_key'],
+    // What its key has spent this month, if that is limited.
+    'generations_history',
   ],
   'active generation': ['generations_one_active', 'images_generation_id_idx_key'],
   'developer’s submit': ['api_keys_pkey', 'generations_metered', 'users_pkey'],
