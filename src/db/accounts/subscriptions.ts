@@ -17,7 +17,7 @@ const CHANGED = {
   status: sql`coalesce(${STATUS}, ${s.status})`,
   endDate: sql`coalesce(${END_DATE}, ${s.endDate})`,
   // One that begins again after its end counts its periods anew.
-  startedAt: sql`CASE WHEN ${s.endDate} <= now() THEN now() ELSE ${s.startedAt} END`,
+  startedAt: sql`CASE WHEN ${s.endDate} <= now() AND ${END_DATE} > now() THEN now() ELSE ${s.startedAt} END`,
   checkAt: sql`now()`,
 }
 

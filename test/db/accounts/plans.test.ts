@@ -274,6 +274,20 @@ describe('a change of a subscription', () => {
   })
 })
 
+describe('a subscription that has ended', () => {
+  it('keeps its last period when it is changed without a later end', async () => {
+    const user = await givenSubscriber(await givenPlan(), new Date(Date.now() - 1000).toISOString())
+    const subscriptions = operatorSubscriptionStore(context.db)
+    const set = (change: { status?: string; endDate?: Date }) =>
+      subscriptions.set(user.id, { plan: undefined, status: undefined, endDate: undefined, ...change }, END)
+    await settle(new Date())
+    await set({ endDate: new Date(Date.now() - 1000) })
+    await set({ status: 'canceled' })
+    await settle(new Date(Date.now() + 1000))
+    expect(await creditsOf(context.db, user)).toBe(100)
+  })
+})
+
 describe('a correction of credits', () => {
   it('takes what is there, and more only if told to', async () => {
     const user = await givenUser(context.db, { credits: 10 })
