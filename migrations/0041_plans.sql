@@ -20,14 +20,16 @@ CREATE TABLE plans (
   CONSTRAINT plans_rate_limit_check CHECK (rate_limit > 0)
 );
 --> statement-breakpoint
--- The period that runs, and when the reconciler looks at the subscription next; null: not at all.
+-- The period that runs, and when the reconciler looks at the subscription next; null: not at all, as here before any plan.
 ALTER TABLE subscriptions
   ADD COLUMN started_at timestamptz NOT NULL DEFAULT now(),
   ADD COLUMN period_start timestamptz,
   ADD COLUMN period_end timestamptz,
   ADD COLUMN period_plan text,
   ADD COLUMN period_credits bigint,
-  ADD COLUMN check_at timestamptz DEFAULT now();
+  ADD COLUMN check_at timestamptz;
+--> statement-breakpoint
+ALTER TABLE subscriptions ALTER COLUMN check_at SET DEFAULT now();
 --> statement-breakpoint
 -- Of the credits, those that expire at the end of a period. They are spent first.
 -- wider: an account may hold less than nothing, when credits are taken back that it has spent

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Plan } from '../../core/accounts/plan.js'
 import { type Database, withTransaction } from '../client.js'
 import { plans as p, subscriptions as s } from '../schema/accounts.js'
@@ -17,6 +17,9 @@ export const PLAN = columns(
   'forSale',
   'retiredAt',
 )
+
+/** Subscriptions, in one statement, which has its time limit. */
+const SEEN_AT_ONCE = 10_000
 
 /** A plan in the operator's list. */
 export interface ListedPlan extends Plan {
@@ -57,11 +60,18 @@ export const planStore = (db: Database) => {
           const model = plan.models?.find((id) => !known.has(id))
           if (model !== undefined) return { plan: plan.name, model }
         }
-        for (const plan of plans) {
+        // In one order: of two imports at once, one waits for the other.
+        for (const plan of plans.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
           const stored = { ...plan, models: plan.models && [...plan.models], retiredAt: null }
           await orm.insert(p).values(stored).onConflictDoUpdate({ target: p.name, set: stored })
-          const unseen = and(eq(s.plan, plan.name), isNull(s.checkAt))
-          await orm.update(s).set({ checkAt: sql`now()` }).where(unseen)
+          // Also those that are due: the reconciler may just be leaving one that it found without its plan.
+          const unseen = and(
+            eq(s.plan, plan.name),
+            sql`${s.periodPlan} IS DISTINCT FROM ${s.plan} AND ${s.checkAt} IS DISTINCT FROM now()`,
+          )
+          const page = orm.select(columns(s, 'userId')).from(s).where(unseen).limit(SEEN_AT_ONCE)
+          const see = () => orm.update(s).set({ checkAt: sql`now()` }).where(inArray(s.userId, page))
+          while ((await see()).rowCount === SEEN_AT_ONCE);
         }
         return undefined
       }),

@@ -9,10 +9,10 @@ import { columns, param, type Queryable, type RowOf, selectAs, setList, statemen
 import { moveCredits } from './move-credits.js'
 import { PLAN } from './plans.js'
 
-/** In one pass of the reconciler; the next one goes on. */
-const SUBSCRIPTIONS_PER_PASS = 200
-/** Of subscriptions whose plan grants nothing. */
-const CLEARED_PER_PASS = 5000
+/** In one pass of the reconciler, whose other rules wait meanwhile; the next one goes on. */
+const SUBSCRIPTIONS_PER_PASS = 1000
+const PASS_MS = 1000
+const AT_ONCE = 4
 
 const NOW = sql`coalesce(${param('now')}::timestamptz, now())`
 const IS_DUE = sql`${s.checkAt} <= ${NOW}`
@@ -20,17 +20,9 @@ const IS_DUE = sql`${s.checkAt} <= ${NOW}`
 const DUE = statement<{ userId: string }>('due_subscriptions')`
   SELECT ${selectAs(columns(s, 'userId'))} FROM ${s} WHERE ${IS_DUE} ORDER BY ${s.checkAt} LIMIT ${SUBSCRIPTIONS_PER_PASS}`
 
-/** Without a plan of its name, or of a deleted account: nothing is granted to it until it changes. */
-const CLEAR = statement('clear_subscriptions_without_plan')`
-  UPDATE ${s} SET ${setList(s, { checkAt: null })} WHERE ${s.userId} = ANY (ARRAY(
-    SELECT ${s.userId} FROM ${s} WHERE ${IS_DUE} AND (
-      NOT EXISTS (SELECT FROM ${p} WHERE ${p.name} = ${s.plan})
-      OR EXISTS (SELECT FROM ${u} WHERE ${u.id} = ${s.userId} AND ${u.deletedAt} IS NOT NULL))
-     LIMIT ${CLEARED_PER_PASS} FOR NO KEY UPDATE SKIP LOCKED))`
-
 const STATE = {
   ...columns(s, 'status', 'plan', 'endDate', 'startedAt', 'periodStart', 'periodEnd', 'periodPlan', 'periodCredits'),
-  ...columns(u, 'credits', 'expiringCredits'),
+  ...columns(u, 'credits', 'expiringCredits', 'deletedAt'),
   now: sql<Date>`${NOW}`,
 }
 type State = RowOf<typeof STATE>
@@ -38,12 +30,12 @@ type State = RowOf<typeof STATE>
 // The subscription before its account.
 const lockingState = (name: string, which: SQL, ifLocked = sql``) => statement<State>(name)`
   SELECT ${selectAs(STATE)} FROM ${s} JOIN ${u} ON ${u.id} = ${s.userId}
-   WHERE ${s.userId} = ${param('userId')}::uuid AND ${u.deletedAt} IS NULL AND ${which}
+   WHERE ${s.userId} = ${param('userId')}::uuid AND ${which}
      FOR NO KEY UPDATE OF ${s}, ${u} ${ifLocked}`
 
 // What somebody else changes now is due in the next pass, too.
 const LOCK_DUE = lockingState('lock_due_subscription', IS_DUE, sql`SKIP LOCKED`)
-const LOCK = lockingState('lock_subscription', sql`true`)
+const LOCK = lockingState('lock_subscription', sql`${u.deletedAt} IS NULL`)
 
 const PLANS = statement<Plan>('plans_of_subscription')`
   SELECT ${selectAs(PLAN)} FROM ${p} WHERE ${p.name} = ANY (${param('names')}::text[])`
@@ -64,6 +56,13 @@ const SETTLED = statement('settle_subscription')`
 const POSTPONE = statement('postpone_subscription')`
   UPDATE ${s} SET ${setList(s, { checkAt: sql`now() + interval '1 minute'` })} WHERE ${s.userId} = ${param('userId')}::uuid`
 
+// When it changes, or its plan is imported, it is looked at again. The period that runs is kept for its end.
+const LEAVE = statement('leave_subscription')`
+  UPDATE ${s} SET ${setList(s, {
+    periodPlan: sql`CASE WHEN ${param('checkAt')}::timestamptz IS NOT NULL THEN ${s.periodPlan} END`,
+    checkAt: sql`${param('checkAt')}::timestamptz`,
+  })} WHERE ${s.userId} = ${param('userId')}::uuid`
+
 export const periodStore = (db: Database) => ({
   /**
    * Grants and lets expire what is due; for each subscription in a transaction of its own.
@@ -71,19 +70,26 @@ export const periodStore = (db: Database) => ({
    * @returns how many subscriptions were looked at
    */
   async settle(now?: Date): Promise<number> {
-    const due = await DUE.rows(db.pool, { now })
-    if (due.length === 0) return 0
-    await CLEAR.run(db.pool, { now })
+    const due = (await DUE.rows(db.pool, { now })).values()
+    const until = performance.now() + PASS_MS
     const faults: unknown[] = []
-    for (const { userId } of due)
-      await withTransaction(db, (_tx, client) => settle(client, userId, now)).catch(async (error) => {
-        if (!isSqlRefusal(error)) throw error
-        // The others need not wait for one that Postgres refuses.
-        faults.push(error)
-        await POSTPONE.run(db.pool, { userId })
-      })
+    let settled = 0
+    const settleOneByOne = async () => {
+      for (const { userId } of due) {
+        await withTransaction(db, (_tx, client) => settle(client, userId, now)).catch(async (error) => {
+          if (!isSqlRefusal(error)) throw error
+          // The others need not wait for one that Postgres refuses.
+          faults.push(error)
+          await POSTPONE.run(db.pool, { userId })
+        })
+        settled++
+        if (performance.now() > until) return
+      }
+    }
+    const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, settleOneByOne))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
     if (faults.length > 0) throw faults[0]
-    return due.length
+    return settled
   },
 })
 
@@ -93,8 +99,15 @@ async function settle(client: Queryable, userId: string, now: Date | undefined):
   const period = periodOf(state)
   const plans = await PLANS.rows(client, { names: [state.plan, period?.plan] })
   const plan = plans.find(({ name }) => name === state.plan)
-  if (!plan) return
   const before = plans.find(({ name }) => name === period?.plan)
+  if (!plan || state.deletedAt) {
+    const runs = period && before && !state.deletedAt ? period : undefined
+    const isOver = runs && runs.end <= state.now
+    const entry = isOver && before && expiryAtEnd(runs, before, expiringOf(state))
+    if (entry) await enter(client, { userId, ...state }, [entry])
+    await LEAVE.run(client, { userId, checkAt: isOver ? null : runs?.end })
+    return
+  }
   const settled = settlePeriods({ ...state, period }, { plan, before }, expiringOf(state), state.now)
   await enter(client, { userId, ...state }, settled.entries)
   const { start, end, plan: name, credits } = settled.period

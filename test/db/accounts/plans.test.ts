@@ -11,6 +11,7 @@ import { submissionStore } from '../../../src/db/generations/submit/charged.js'
 import { useDatabase } from '../../support/database.js'
 import { aGeneration, creditsOf, type GivenUser, givenUser } from '../../support/givens.js'
 import { unguarded } from '../../support/unguarded.js'
+import { until } from '../../support/until.js'
 
 const context = useDatabase()
 const END = new Date('2040-01-01')
@@ -242,6 +243,49 @@ describe('credits of a plan', () => {
     await settle('2027-03-15')
     expect(await linesOf(user)).toHaveLength(1)
     expect(await linesOf(deleted)).toEqual([])
+  })
+
+  it('expire at the end of the period also when the subscription then names no plan, and nothing is granted for that time', async () => {
+    const plan = await givenPlan({ name: 'Left' })
+    const user = await givenSubscriber(plan, '2027-01-01')
+    const name = (plan: string) =>
+      context.db.pool.query(`UPDATE subscriptions SET plan = $2, check_at = '2027-01-02' WHERE user_id = $1`, [
+        user.id,
+        plan,
+      ])
+    await settle('2027-01-10')
+    await name('No such plan')
+    await settle('2027-01-20')
+    expect(await creditsOf(context.db, user)).toBe(100)
+    await settle('2027-03-20')
+    await name(plan.name)
+    await settle('2027-06-10')
+    expect(await linesOf(user)).toEqual([
+      'grant 100 → 100 (Left, 2027-01-01 to 2027-02-01)',
+      'expire -100 → 0 (Left, left of 2027-01-01 to 2027-02-01)',
+      'grant 100 → 100 (Left, 2027-06-01 to 2027-07-01)',
+    ])
+  })
+
+  it('are granted by a plan that is imported just when the reconciler leaves a subscription that names it', async () => {
+    const name = `Meanwhile ${crypto.randomUUID()}`
+    const user = await givenSubscriber({ name } as Plan, '2027-01-01')
+    const reconciler = await context.db.pool.connect()
+    await reconciler.query('BEGIN')
+    await reconciler.query('UPDATE subscriptions SET check_at = NULL WHERE user_id = $1', [user.id])
+    const imported = givenPlan({ name })
+    const waits = until(async () => {
+      const { rows } = await context.db.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+      return rows.length > 0
+    }, 'the import waits')
+    await Promise.race([imported, waits])
+    await reconciler.query('COMMIT')
+    reconciler.release()
+    await Promise.all([imported, waits.catch(() => undefined)])
+    await settle(new Date(Date.now() + 60_000))
+    expect(await creditsOf(context.db, user)).toBe(100)
   })
 
   it('hold no other subscription up when one cannot be granted', async () => {
