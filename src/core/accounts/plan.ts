@@ -171,5 +171,37 @@ export function expiryAtEnd(period: Period, { carryOver }: Pick<Plan, 'carryOver
   return { kind: 'expire', credits, expires: true, ref, note: `${period.plan}, left of ${spanOf(period)}` } as const
 }
 
+/** How an account stands with the plan of its subscription. */
+export interface PlanStanding {
+  /** The period that runs. */
+  readonly period: Period
+  /** Its rule holds at the end of the period. */
+  readonly plan: Plan
+  /** Of the account's credits, those that expire at the end of the period unless they are spent before. */
+  readonly expires: number
+  /** Granted at the end of the period, at the start of the next one. */
+  readonly follows: number
+}
+
+export interface PlanStandings {
+  /** Undefined: no period runs, or the subscription's plan is none that there is. */
+  of(accountId: string): Promise<PlanStanding | undefined>
+}
+
+/** As settlePeriods would find it if nothing changed until the end of the period that runs. */
+export function standingOf(
+  state: PeriodState,
+  plans: { readonly plan: Plan; readonly before: Plan | undefined },
+  held: number,
+  now: Date,
+): PlanStanding | undefined {
+  const { period } = state
+  if (!period || period.end <= now) return undefined
+  const { entries } = settlePeriods(state, plans, held, period.end)
+  const sum = (kind: PeriodEntry['kind']) =>
+    entries.filter((it) => it.kind === kind && it.ref !== SIGN_UP).reduce((total, { credits }) => total + credits, 0)
+  return { period, plan: plans.before ?? plans.plan, expires: sum('expire'), follows: sum('grant') }
+}
+
 const spanOf = ({ start, end }: Pick<Period, 'start' | 'end'>) => `${dayOf(start)} to ${dayOf(end)}`
 const dayOf = (moment: Date) => moment.toISOString().slice(0, 10)

@@ -1,6 +1,13 @@
 /** What the periods of subscriptions grant and let expire. */
 import { type SQL, sql } from 'drizzle-orm'
-import { expiryAtEnd, type PeriodEntry, type Plan, settlePeriods } from '../../core/accounts/plan.js'
+import {
+  expiryAtEnd,
+  type PeriodEntry,
+  type Plan,
+  type PlanStandings,
+  settlePeriods,
+  standingOf,
+} from '../../core/accounts/plan.js'
 import { type Database, withTransaction } from '../client.js'
 import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { creditLedger as l } from '../schema/ledger.js'
@@ -27,15 +34,18 @@ const STATE = {
 }
 type State = RowOf<typeof STATE>
 
-// The subscription before its account.
-const lockingState = (name: string, which: SQL, ifLocked = sql``) => statement<State>(name)`
+const stateStatement = (name: string, which: SQL, locking = sql``) => statement<State>(name)`
   SELECT ${selectAs(STATE)} FROM ${s} JOIN ${u} ON ${u.id} = ${s.userId}
-   WHERE ${s.userId} = ${param('userId')}::uuid AND ${which}
-     FOR NO KEY UPDATE OF ${s}, ${u} ${ifLocked}`
+   WHERE ${s.userId} = ${param('userId')}::uuid AND ${which} ${locking}`
+
+// The subscription before its account.
+const LOCKING = sql`FOR NO KEY UPDATE OF ${s}, ${u}`
+const IS_IN_USE = sql`${u.deletedAt} IS NULL`
 
 // What somebody else changes now is due in the next pass, too.
-const LOCK_DUE = lockingState('lock_due_subscription', IS_DUE, sql`SKIP LOCKED`)
-const LOCK = lockingState('lock_subscription', sql`${u.deletedAt} IS NULL`)
+const LOCK_DUE = stateStatement('lock_due_subscription', IS_DUE, sql`${LOCKING} SKIP LOCKED`)
+const LOCK = stateStatement('lock_subscription', IS_IN_USE, LOCKING)
+const READ = stateStatement('read_subscription', IS_IN_USE)
 
 const PLANS = statement<Plan>('plans_of_subscription')`
   SELECT ${selectAs(PLAN)} FROM ${p} WHERE ${p.name} = ANY (${param('names')}::text[])`
@@ -93,13 +103,21 @@ export const periodStore = (db: Database) => ({
   },
 })
 
+export const planStandings = ({ pool }: Database): PlanStandings => ({
+  async of(accountId) {
+    const state = await READ.first(pool, { userId: accountId, now: undefined })
+    const { plan, before } = state ? await plansOf(pool, state) : {}
+    return (
+      state && plan && standingOf({ ...state, period: periodOf(state) }, { plan, before }, expiringOf(state), state.now)
+    )
+  },
+})
+
 async function settle(client: Queryable, userId: string, now: Date | undefined): Promise<void> {
   const state = await LOCK_DUE.first(client, { userId, now })
   if (!state) return
   const period = periodOf(state)
-  const plans = await PLANS.rows(client, { names: [state.plan, period?.plan] })
-  const plan = plans.find(({ name }) => name === state.plan)
-  const before = plans.find(({ name }) => name === period?.plan)
+  const { plan, before } = await plansOf(client, state)
   if (!plan || state.deletedAt) {
     const runs = period && before && !state.deletedAt ? period : undefined
     const isOver = runs && runs.end <= state.now
@@ -115,6 +133,13 @@ async function settle(client: Queryable, userId: string, now: Date | undefined):
     ...{ userId, startedAt: settled.startedAt, checkAt: settled.checkAt },
     ...{ periodStart: start, periodEnd: end, periodPlan: name, periodCredits: credits },
   })
+}
+
+/** The subscription's plan, and that of its period; undefined: there is none of its name. */
+async function plansOf(on: Queryable, state: State) {
+  const plans = await PLANS.rows(on, { names: [state.plan, state.periodPlan] })
+  const named = (name: string | null) => plans.find((it) => it.name === name)
+  return { plan: named(state.plan), before: named(state.periodPlan) }
 }
 
 const periodOf = ({ periodStart: start, periodEnd: end, periodPlan: plan, periodCredits: credits }: State) =>

@@ -1,5 +1,5 @@
-/** With the thousands apart. */
-export const number = (value: number): string => value.toLocaleString('en')
+/** With the thousands apart, and a real minus sign. */
+export const number = (value: number): string => value.toLocaleString('en').replace('-', '−')
 
 /** `1 credit`, `1,200 credits`. */
 export const counted = (count: number, noun: string): string => `${number(count)} ${noun}${count === 1 ? '' : 's'}`

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type PeriodState, type Plan, periodAt, periodStart, settlePeriods } from '../../../src/core/accounts/plan.js'
+import {
+  type PeriodState,
+  type Plan,
+  periodAt,
+  periodStart,
+  settlePeriods,
+  standingOf,
+} from '../../../src/core/accounts/plan.js'
 
 const PRO: Plan = {
   name: 'Pro',
@@ -245,4 +252,29 @@ it('a subscription that has ended and has nothing left to expire is not looked a
   const state = { status: 'active', endDate: at('2027-01-10'), startedAt: at('2027-01-01'), period: null }
   expect(settlePeriods(state, { plan: PRO, before: undefined }, 0, at('2027-01-15')).checkAt).toBeNull()
   expect(settlePeriods(state, { plan: PRO, before: undefined }, 5, at('2027-01-15')).checkAt).toEqual(at('2027-02-01'))
+})
+
+describe('how an account stands with its plan', () => {
+  const FEBRUARY = { start: at('2027-02-01'), end: at('2027-03-01'), plan: 'Pro', credits: 100 }
+  const active = { status: 'active', endDate: at('2028-01-01'), startedAt: at('2027-01-01'), period: FEBRUARY }
+  const standing = (more: Partial<PeriodState>, plan: Plan, before = plan, now = at('2027-02-14')) =>
+    standingOf({ ...active, ...more }, { plan, before }, 80, now)
+
+  it.each([
+    ['all of its credits expire', {}, PRO, PRO, 80, 100],
+    ['what exceeds what stays', {}, { ...PRO, carryOver: 30 }, undefined, 50, 100],
+    ['nothing while all of it may stay', {}, { ...PRO, carryOver: 90 }, undefined, 0, 100],
+    ['nothing by a plan that keeps', {}, { ...PRO, carryOver: null }, undefined, 0, 100],
+    ['nothing follows where the subscription is over by then', { endDate: at('2027-02-20') }, PRO, PRO, 80, 0],
+    ['nothing follows while it is not active', { status: 'past_due' }, PRO, PRO, 80, 0],
+    ['what another plan gives', {}, { ...PRO, name: 'Max', credits: 500, carryOver: null }, PRO, 80, 500],
+    ['credits at sign-up come once', {}, { ...PRO, signUpCredits: 7 }, PRO, 80, 100],
+  ] as const)('%s', (_what, state, plan, before, expires, follows) => {
+    expect(standing(state, plan, before)).toEqual({ period: FEBRUARY, plan: before ?? plan, expires, follows })
+  })
+
+  it('is nothing that can be told before its first period, and after the end of its last one', () => {
+    expect(standing({ period: null }, PRO)).toBeUndefined()
+    expect(standing({}, PRO, PRO, FEBRUARY.end)).toBeUndefined()
+  })
 })

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Plan } from '../../../src/core/accounts/plan.js'
 import { operatorCreditStore } from '../../../src/db/accounts/ledger.js'
-import { planStore } from '../../../src/db/accounts/plans.js'
 import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
 import type { Slice } from '../../../src/db/audit/audit-database.js'
@@ -9,6 +8,7 @@ import { tableChecks } from '../../../src/db/audit/table-checks.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { submissionStore } from '../../../src/db/generations/submit/charged.js'
 import { useDatabase } from '../../support/database.js'
+import { givenPlan as givenPlanIn } from '../../support/given-plan.js'
 import { aGeneration, creditsOf, type GivenUser, givenUser } from '../../support/givens.js'
 import { unguarded } from '../../support/unguarded.js'
 import { until } from '../../support/until.js'
@@ -16,14 +16,7 @@ import { until } from '../../support/until.js'
 const context = useDatabase()
 const END = new Date('2040-01-01')
 
-async function givenPlan(more: Partial<Plan> = {}): Promise<Plan> {
-  const plan = {
-    ...{ name: `Plan ${crypto.randomUUID()}`, credits: 100, period: 'month' as const, carryOver: 0, signUpCredits: 0 },
-    ...{ models: null, rateLimit: null, forSale: false, ...more },
-  }
-  await planStore(context.db).import([plan])
-  return { ...plan, retiredAt: null }
-}
+const givenPlan = (more: Partial<Plan> = {}) => givenPlanIn(context.db, more)
 
 /** Subscribed since that moment, without any credits. */
 async function givenSubscriber(plan: Plan, startedAt: string): Promise<GivenUser> {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { isPassword } from '../../../src/core/accounts/password.js'
-import { spendingStore } from '../../../src/db/accounts/ledger.js'
+import { operatorCreditStore, spendingStore } from '../../../src/db/accounts/ledger.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
 import { browserName } from '../../../src/web/parts/text.js'
 import { call } from '../../support/client.js'
+import { givenPlan, givenSubscriber } from '../../support/given-plan.js'
 import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser, MODEL } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -50,6 +51,57 @@ describe('the account page', () => {
     expect(shown[2]).toContain(HOSTILE)
     expect(rows[2]).toContain(`href="/image/${slug}"`)
     expect(shown[3]).toMatch(/Added.*Operator.*\+1,2501,250/)
+  })
+})
+
+describe('the tile of the credits', () => {
+  const heldBy = async (user: GivenUser) => {
+    const { db, url } = context.service
+    const { html } = await visit(url, '/account', { cookie: await givenSession(db, user) })
+    return textOf(/<section[^>]*aria-labelledby="held".*?<\/section>/s.exec(html)?.[0] ?? '')
+  }
+  const day = (at: Date) => new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(at)
+
+  it('says how many credits expire, when, and what comes then', async () => {
+    const { db } = context.service
+    const user = await givenSubscriber(db, await givenPlan(db, { credits: 500 }), { credits: 30 })
+    const shown = await heldBy(user)
+    expect(shown).toContain('530')
+    expect(shown).toContain(`500 of them expire on ${day(user.periodEnd)}, and are spent first.`)
+    expect(shown).toContain(`On ${day(user.periodEnd)}: 500 credits; what is left of this month’s expires.`)
+  })
+
+  it('counts only what exceeds what stays, and says how many stay', async () => {
+    const { db } = context.service
+    const some = await heldBy(await givenSubscriber(db, await givenPlan(db, { carryOver: 99 })))
+    expect(some).toMatch(/1 of them expires on .*, and is spent first\./)
+    expect(some).toContain('100 credits; of what is left of your plan’s credits, 99 stay.')
+    const all = await heldBy(await givenSubscriber(db, await givenPlan(db, { carryOver: 100 })))
+    expect(all).not.toContain('spent first')
+    expect(await heldBy(await givenSubscriber(db, await givenPlan(db, { carryOver: null })))).toMatch(
+      /100 credits; what is left of this month’s stays\./,
+    )
+  })
+
+  it('says that no credits follow after the end of the subscription', async () => {
+    const { db } = context.service
+    const endDate = new Date(Date.now() + 3_600_000)
+    const shown = await heldBy(await givenSubscriber(db, await givenPlan(db), { subscription: { endDate } }))
+    expect(shown).toMatch(/100 of them expire on .*On .*: no more credits; what is left of this month’s expires\./)
+  })
+
+  it('says nothing of periods to who has a plan that is in no file', async () => {
+    const { db } = context.service
+    expect(await heldBy(await givenUser(db, { subscription: { plan: `None ${crypto.randomUUID()}` } }))).not.toMatch(
+      /expire|stay|On /,
+    )
+  })
+
+  it('says what a balance below 0 means', async () => {
+    const { db } = context.service
+    const user = await givenUser(db, { credits: 10 })
+    await operatorCreditStore(db).adjust(user.id, -22, { note: 'Granted twice', belowZero: true })
+    expect(await heldBy(user)).toContain('−12You owe 12 credits: until your balance is above 0 you can make no images.')
   })
 })
 

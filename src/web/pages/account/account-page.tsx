@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { DaySpending, SpendingEntry } from '../../../core/accounts/ledger.js'
 import { changePassword } from '../../../core/accounts/password.js'
+import type { PlanStanding } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
@@ -10,7 +11,7 @@ import type { Cursor } from '../../../lib/page.js'
 import { NewPasswordField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Field, Notices } from '../../parts/page-parts.js'
-import { browserName, Moment, number } from '../../parts/text.js'
+import { browserName, counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
@@ -21,6 +22,7 @@ interface AccountView {
   readonly keyPrefix: string
   readonly hasPassword: boolean
   readonly sessions: readonly Session[]
+  readonly standing: PlanStanding | undefined
   readonly days: readonly DaySpending[]
   readonly entries: readonly SpendingEntry[]
   readonly older: string | null
@@ -50,7 +52,7 @@ const AccountPage = (view: AccountView) => {
         </p>
       </div>
       <Notices done={done} />
-      <Holdings signedIn={signedIn} />
+      <Holdings {...view} />
       <SpendingChart days={days} />
       <CreditHistory {...view} />
       <div class="halves">
@@ -64,7 +66,7 @@ const AccountPage = (view: AccountView) => {
   )
 }
 
-const Holdings = ({ signedIn }: { signedIn: SignedIn }) => {
+const Holdings = ({ signedIn, standing }: AccountView) => {
   const { credits, subscription } = signedIn.caller.account
   return (
     <div class="tiles">
@@ -72,7 +74,13 @@ const Holdings = ({ signedIn }: { signedIn: SignedIn }) => {
         <h2 id="held" class="quiet">
           Credits
         </h2>
-        <b>{number(credits)}</b>
+        <b class={credits < 0 ? 'bad' : undefined}>{number(credits)}</b>
+        {credits < 0 && (
+          <p class="small">
+            You owe {counted(-credits, 'credit')}: until your balance is above 0 you can make no images.
+          </p>
+        )}
+        {standing && <Outlook of={standing} />}
         <p class="small quiet">An image costs one or more, as its model says.</p>
       </section>
       <section class="card tile" aria-labelledby="plan">
@@ -96,6 +104,29 @@ const Holdings = ({ signedIn }: { signedIn: SignedIn }) => {
     </div>
   )
 }
+
+/** What the end of the period takes, and what comes then. */
+const Outlook = ({ of: { period, plan, expires, follows } }: { of: PlanStanding }) => (
+  <>
+    {expires > 0 && (
+      <p class="small">
+        {number(expires)} of them {expires === 1 ? 'expires' : 'expire'} on <Moment at={period.end} only="date" />, and{' '}
+        {expires === 1 ? 'is' : 'are'} spent first.
+      </p>
+    )}
+    <p class="small">
+      On <Moment at={period.end} only="date" />: {follows === 0 ? 'no more credits' : counted(follows, 'credit')};{' '}
+      {leftAt(plan)}.
+    </p>
+  </>
+)
+
+const leftAt = ({ carryOver, period }: PlanStanding['plan']) =>
+  carryOver === null
+    ? `what is left of this ${period}’s stays`
+    : carryOver === 0
+      ? `what is left of this ${period}’s expires`
+      : `of what is left of your plan’s credits, ${number(carryOver)} stay`
 
 const Password = ({ signedIn, hasPassword, problem }: AccountView) => (
   <section class="card" aria-labelledby="password-title">
@@ -169,7 +200,7 @@ const passwords = z.object({ current: z.string().max(1000).catch(''), next: z.st
 
 /** Your account. */
 export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions, cookies: SessionCookie): void {
-  const { credentials, guesses, sessions, spending } = ports
+  const { credentials, guesses, planStandings, sessions, spending } = ports
 
   const show = async (
     request: FastifyRequest,
@@ -179,13 +210,15 @@ export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions
   ) => {
     const signedIn = sessionOf(request)
     const { id, username } = signedIn.caller.account
-    const [own, held, days, { items, next }] = await Promise.all([
+    const [own, held, standing, days, { items, next }] = await Promise.all([
       credentials.find(username),
       sessions.list(id),
+      planStandings.of(id),
       spending.days(id),
       spending.entries(id, { limit: HISTORY_PAGE, after }),
     ])
-    const view = { ...news, signedIn, keyPrefix, days, hasPassword: Boolean(own?.passwordHash), sessions: held }
+    const hasPassword = Boolean(own?.passwordHash)
+    const view = { ...news, signedIn, keyPrefix, days, hasPassword, sessions: held, standing }
     const history = { entries: items, older: field.cursorOf(next), later: after !== undefined }
     return sendPage(reply, <AccountPage {...view} {...history} />)
   }

@@ -115,8 +115,7 @@ const By = ({ of: { keyKind, keyName, keyHint }, prefix }: { of: SpendingEntry; 
   )
 }
 
-/** With a real minus sign. */
-const signed = (n: number) => `${n > 0 ? '+' : n < 0 ? '−' : ''}${number(Math.abs(n))}`
+const signed = (n: number) => `${n > 0 ? '+' : ''}${number(n)}`
 
 const BAR = { width: 18, gap: 6, height: 120 }
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
