@@ -97,6 +97,7 @@ const adjustCredits =
       throw new OperatorError(
         `User "${username}" holds ${adjusted.balance} credits, so nothing was taken: --below-zero lets the balance fall below 0.`,
       )
+    if (adjusted.outcome === 'adjusted_before') throw new Error('a correction without a reference has none to repeat')
     const { delta, balance: credits } = adjusted
     const less = delta === n ? '' : ` Only ${-delta} of ${-n} were taken, down to 0: --below-zero takes more.`
     return { json: { username, credits, adjusted: delta }, text: `${username} now holds ${credits} credits.${less}` }

@@ -8,8 +8,8 @@ const CREDITS = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 const credits = z.int(CREDITS).min(0, CREDITS)
 const PERIOD = 'must be "month" or "year"'
 const UNSPENT = 'must be "keep", "expire" or {"keep_at_most": N}'
-const MODELS = 'must be a list of IDs of model versions, or null for all'
-const RATE_LIMIT = 'must be a whole number from 1 to 1000000, or null'
+const MODELS = 'must be a list of IDs of model versions, or left out for all'
+const RATE_LIMIT = 'must be a whole number from 1 to 1000000, or left out'
 
 const entry = z.strictObject({
   name: z.string('must be a text').refine((it) => isLine(it, 100), 'must be one line of 1 to 100 characters'),

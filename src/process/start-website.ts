@@ -26,6 +26,7 @@ import { website } from '../web/server/website.js'
 import type { OperatorStores } from '../web/shared/ports.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
+import { operatorPlans } from './operator-plans.js'
 import { workflowModels } from './workflow-models.js'
 
 /** How long mails may take when the server leaves; what takes longer is lost, and asked for again. */
@@ -53,6 +54,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
     workflows: workflowModels(db),
+    plans: operatorPlans(db),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),

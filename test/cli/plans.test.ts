@@ -48,8 +48,8 @@ describe('plans import', () => {
     [{ ...BASIC, period: 'week' }, 'Entry 1: period must be "month" or "year".'],
     [{ ...BASIC, unspent: 'lose' }, 'Entry 1: unspent must be "keep", "expire" or {"keep_at_most": N}.'],
     [{ ...BASIC, unspent: { keep_at_most: -1 } }, 'Entry 1: unspent must be "keep", "expire" or {"keep_at_most": N}.'],
-    [{ ...BASIC, models: [] }, 'Entry 1: models must be a list of IDs of model versions, or null for all.'],
-    [{ ...BASIC, rate_limit: 0 }, 'Entry 1: rate_limit must be a whole number from 1 to 1000000, or null.'],
+    [{ ...BASIC, models: [] }, 'Entry 1: models must be a list of IDs of model versions, or left out for all.'],
+    [{ ...BASIC, rate_limit: 0 }, 'Entry 1: rate_limit must be a whole number from 1 to 1000000, or left out.'],
     [{ ...BASIC, name: 'a\nb' }, 'Entry 1: name must be one line of 1 to 100 characters.'],
     [
       { ...BASIC, price: 3 },

@@ -44,6 +44,14 @@ export interface ActiveGeneration {
 
 type SubscriptionChange = { readonly [Field in keyof Subscription]: Subscription[Field] | undefined }
 
+export type AdjustOutcome =
+  | { readonly outcome: 'adjusted'; readonly delta: number; readonly balance: number }
+  | { readonly outcome: 'nothing_to_take'; readonly balance: number }
+  /** The reference is that of an entry of this account. */
+  | { readonly outcome: 'adjusted_before' }
+  | { readonly outcome: 'too_many' }
+  | { readonly outcome: 'user_deleted' }
+
 /** What operators see and change of any account. */
 export interface Administration {
   readonly accounts: DeleteAccountPorts['accounts'] & {
@@ -68,6 +76,12 @@ export interface Administration {
       amount: number,
       reason: { readonly note: string | undefined; readonly ref: string | undefined },
     ): Promise<{ readonly outcome: 'granted' | 'granted_before' | 'too_many' | 'user_deleted' | 'ref_taken' }>
+    /** Down to 0, or below it with `belowZero`. */
+    adjust(
+      accountId: string,
+      amount: number,
+      how: { readonly note: string; readonly belowZero: boolean; readonly ref?: string },
+    ): Promise<AdjustOutcome>
   }
   readonly keys: {
     list(accountId: string): Promise<readonly AdministeredKey[]>

@@ -1,5 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { type LedgerStore, PROMPT_BEGINNING, type SpendingStore } from '../../core/accounts/ledger.js'
+import type { AdjustOutcome } from '../../core/operator/administration.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
 import { FIRST_DAY, SPENT_ON, TODAY } from '../key-conditions.js'
@@ -40,12 +41,6 @@ type GrantOutcome =
   | { readonly outcome: 'user_deleted' }
   /** The reference is that of another grant, of this amount to this user. */
   | { readonly outcome: 'ref_taken'; readonly amount: number; readonly username: string }
-
-type AdjustOutcome =
-  | { readonly outcome: 'adjusted'; readonly delta: number; readonly balance: number }
-  | { readonly outcome: 'nothing_to_take'; readonly balance: number }
-  | { readonly outcome: 'too_many' }
-  | { readonly outcome: 'user_deleted' }
 
 const GRANTED = { ...columns(l, 'userId', 'delta'), ...columns(u, 'username', 'credits') }
 const USER = sql`${param('userId')}::uuid`
@@ -88,12 +83,12 @@ export const operatorCreditStore = (db: Database) => ({
 
   /**
    * Corrects a balance by `amount`, which may be negative: down to 0, or below it with `belowZero`. Of credits that are
-   * taken, those that don't expire go first.
+   * taken, those that don't expire go first. The same reference corrects once.
    */
   async adjust(
     userId: string,
     amount: number,
-    { note, belowZero }: { readonly note: string; readonly belowZero: boolean },
+    { note, belowZero, ref }: { readonly note: string; readonly belowZero: boolean; readonly ref?: string },
   ): Promise<AdjustOutcome> {
     try {
       return await withTransaction(db, async (_tx, client) => {
@@ -101,11 +96,13 @@ export const operatorCreditStore = (db: Database) => ({
         if (!held) return { outcome: 'user_deleted' }
         const delta = belowZero ? amount : Math.max(amount, Math.min(-held.credits, 0))
         if (delta === 0) return { outcome: 'nothing_to_take', balance: held.credits }
-        const balance = await moveCredits(client, { userId, kind: 'adjustment', delta, note })
+        const balance = await moveCredits(client, { userId, kind: 'adjustment', delta, note, ref })
         return { outcome: 'adjusted', delta, balance: balance as number }
       })
     } catch (error) {
-      if (violatedConstraint(error) === 'users_credits_check') return { outcome: 'too_many' }
+      const violated = violatedConstraint(error)
+      if (violated === 'users_credits_check') return { outcome: 'too_many' }
+      if (violated === 'credit_ledger_ref') return { outcome: 'adjusted_before' }
       throw error
     }
   },

@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Plan } from '../../core/accounts/plan.js'
+import type { ListedPlan } from '../../core/operator/plans.js'
 import { type Database, withTransaction } from '../client.js'
 import { plans as p, subscriptions as s } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
@@ -20,12 +21,6 @@ export const PLAN = columns(
 
 /** Subscriptions, in one statement, which has its time limit. */
 const SEEN_AT_ONCE = 10_000
-
-/** A plan in the operator's list. */
-export interface ListedPlan extends Plan {
-  /** Active ones; others may still have it. */
-  readonly subscribers: number
-}
 
 export const planStore = (db: Database) => {
   const { orm } = db

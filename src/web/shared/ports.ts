@@ -13,6 +13,7 @@ import type { CatalogChanges } from '../../core/operator/catalog.js'
 import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
 import type { AuditResults, Oversight } from '../../core/operator/overview.js'
 import type { PauseStore } from '../../core/operator/pauses.js'
+import type { OperatorPlans } from '../../core/operator/plans.js'
 import type { RefusedPromptLog } from '../../core/operator/refused-prompts.js'
 import type { WorkflowModels } from '../../core/operator/workflow-models.js'
 import type { EventCounter } from '../../http/shared/authentication.js'
@@ -40,6 +41,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly pauses: PauseStore
   readonly catalog: CatalogChanges
   readonly workflows: WorkflowModels
+  readonly plans: OperatorPlans
   readonly administration: Administration
   readonly refusedPromptLog: RefusedPromptLog
   readonly removedImages: RemovedImages

@@ -7,7 +7,14 @@ import { MODEL } from '../../support/givens.js'
 
 export const HOSTILE = '<img src=x onerror=alert(1)>\u202e gpu'
 export const OPERATOR_PAGES = [
-  ...['/operator', '/operator/models', `/operator/models/${MODEL.id}`, '/operator/models/workflow', '/operator/log'],
+  ...[
+    '/operator',
+    '/operator/models',
+    `/operator/models/${MODEL.id}`,
+    '/operator/models/workflow',
+    '/operator/plans',
+    '/operator/log',
+  ],
 ]
 
 const SERVES = { samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }

@@ -53,6 +53,8 @@ describe('the console', () => {
       [`/operator/generations/${id}/run-again`, { reason }],
       [`/operator/models/${MODEL.id}`, { reason, price: '9', enabled: 'no' }],
       ['/operator/models/workflow', { action: 'check', workflow: '{}' }],
+      ['/operator/plans', { name: 'Theirs', credits: '5', reason }],
+      ['/operator/plans/retire', { name: 'Theirs', reason }],
     ]
     for (const path of [...OPERATOR_PAGES, '/operator/live', `/operator/generations/${id}`])
       expect((await send('GET', path, undefined, subscriber)).status).toBe(404)

@@ -1,12 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hashToken, newToken } from '../../../src/core/accounts/session.js'
+import { planStore } from '../../../src/db/accounts/plans.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
 import { call } from '../../support/client.js'
+import { givenPlan, givenSubscriber } from '../../support/given-plan.js'
 import { givenOperator, givenSession } from '../../support/given-sign-in.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, givenUser, rowOf } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { unrecordable } from '../../support/unrecordable.js'
-import { visit } from '../../support/website-client.js'
+import { textOf, visit } from '../../support/website-client.js'
 
 const context = useService()
 let operator: Awaited<ReturnType<typeof givenOperator>>
@@ -137,6 +139,7 @@ it('an act that cannot be recorded is not done', async () => {
   const before = await state()
   const acts = {
     credits: { amount: '5' },
+    'credits/correct': { amount: '-3' },
     subscription: { plan: 'other', status: 'active', end_date: '' },
     'subscription/remove': {},
     'keys/revoke': { id: user.keyId },
@@ -223,6 +226,71 @@ describe('granting credits', () => {
     expect((await act(other, 'credits', sent)).html).toContain('This form was sent before, with other values')
     expect(await creditsOf(db, other)).toBe(0)
   })
+})
+
+describe('correcting credits', () => {
+  const balanceOf = (user: GivenUser) => creditsOf(context.service.db, user)
+
+  it('gives or takes once, however often the form is sent, and says why in the ledger and the log', async () => {
+    const user = await givenUser(context.service.db, { credits: 10 })
+    const [, ref] = /credits\/correct".*?name="ref" value="([\w-]{43})"/s.exec((await see(pageOf(user))).html) ?? []
+    const sent = { amount: '-4', reason: 'Granted twice', ref: ref as string }
+    const answers = await Promise.all([1, 2, 3].map(() => act(user, 'credits/correct', sent)))
+    for (const { status, location } of answers) {
+      expect(status).toBe(303)
+      expect((await see(location as string)).html).toMatch(/credits were corrected/)
+    }
+    expect((await act(user, 'credits/correct', { amount: '7' })).status).toBe(303)
+    expect(await balanceOf(user)).toBe(13)
+    expect(await recordedOf(user)).toEqual([
+      'corrected the credits by -4: Granted twice',
+      'corrected the credits by 7: Asked for by mail',
+    ])
+    expect(textOf((await see(pageOf(user))).html)).toContain('CorrectedGranted twice−46')
+  })
+
+  it('stops at 0 and says so, unless the box is ticked', async () => {
+    const user = await givenUser(context.service.db, { credits: 10 })
+    const { location } = await act(user, 'credits/correct', { amount: '-50' })
+    expect((await see(location as string)).html).toContain('The balance stops at 0: fewer credits were taken.')
+    const refused = await act(user, 'credits/correct', { amount: '-1', below_zero: '' })
+    expect([refused.status, await balanceOf(user)]).toEqual([400, 0])
+    expect(refused.html).toContain('The balance is 0: tick the box to let it fall below 0.')
+    expect(refused.html).toContain('value="-1"')
+    expect((await act(user, 'credits/correct', { amount: '-1', below_zero: 'yes' })).status).toBe(303)
+    expect(await balanceOf(user)).toBe(-1)
+    expect(await recordedOf(user)).toHaveLength(2)
+  })
+
+  it.each(['0', '', '1.5', '1e3', '--5', '9007199254740992'])('is refused with the amount %j', async (amount) => {
+    const user = await givenUser(context.service.db, { credits: 10 })
+    const { status, html } = await act(user, 'credits/correct', { amount, below_zero: 'yes' })
+    expect([status, await balanceOf(user)]).toEqual([400, 10])
+    expect(html).toContain('The amount must be a whole number')
+    // The form beside it stays as it was.
+    expect(html).toMatch(/id="amount"[^>]* value required/)
+  })
+
+  it('wants more than a million credits confirmed by a box', async () => {
+    const user = await givenUser(context.service.db, { credits: 10 })
+    const sent = { amount: '-1000001', below_zero: 'yes' }
+    expect((await act(user, 'credits/correct', sent)).html).toContain('tick the box if you mean it')
+    expect((await act(user, 'credits/correct', { ...sent, meant: 'yes' })).status).toBe(303)
+    expect(await balanceOf(user)).toBe(10 - 1_000_001)
+  })
+})
+
+it('the card of the subscription shows its running period, and offers the plans that are not retired', async () => {
+  const { db } = context.service
+  const [plan, retired] = [await givenPlan(db, { credits: 500, carryOver: 20 }), await givenPlan(db)]
+  await planStore(db).retire(retired.name)
+  const user = await givenSubscriber(db, plan)
+  const { html } = await see(pageOf(user))
+  expect(textOf(html)).toMatch(/Granted in it500 creditsExpire at its end480 creditsGranted next500 credits/)
+  const [, offered = ''] = /<datalist id="plans">(.*?)<\/datalist>/s.exec(html) ?? []
+  expect(offered).toContain(plan.name)
+  expect(offered).not.toContain(retired.name)
+  expect((await see(pageOf(await givenUser(db)))).html).not.toContain('Granted in it')
 })
 
 describe('an operator', () => {

@@ -8,6 +8,7 @@ const LINKS = [
   ['/operator', 'Overview'],
   ['/operator/users', 'Users'],
   ['/operator/models', 'Models'],
+  ['/operator/plans', 'Plans'],
   ['/operator/moderation', 'Moderation'],
   ['/operator/images', 'Images'],
   ['/operator/mails', 'Mails'],

@@ -1,63 +1,123 @@
 import type { Subscription } from '../../../core/accounts/account.js'
+import type { PlanStanding } from '../../../core/accounts/plan.js'
 import { type AdministeredAccount, LARGE_GRANT } from '../../../core/operator/administration.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
+import type { ListedPlan } from '../../../core/operator/plans.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
 import { Fact, Field } from '../../parts/page-parts.js'
-import { Moment, number } from '../../parts/text.js'
+import { counted, Moment, number } from '../../parts/text.js'
 import { Act } from '../parts/operator-forms.js'
 import { ReasonField } from '../parts/operator-layout.js'
 
-export interface GrantValues {
+export interface CreditValues {
   readonly amount: string
   readonly reason: string
-  /** Grants once, however often the form is sent. */
+  /** Works once, however often the form is sent. */
   readonly ref: string
+  /** `yes`: the balance may fall below 0. */
+  readonly below_zero: string
 }
 
-export const GrantForm = ({ path, values }: { path: string; values: GrantValues }) => (
+interface CreditFormProps {
+  readonly path: string
+  readonly values: CreditValues
+}
+
+export const GrantForm = ({ path, values }: CreditFormProps) => (
   <form class="card stack" method="post" action={`${path}/credits`} aria-labelledby="grant">
     <h2 id="grant">Grant credits</h2>
-    <input type="hidden" name="ref" value={values.ref} />
-    <Field
-      id="amount"
-      label="Amount"
-      type="number"
-      inputmode="numeric"
-      min={1}
-      max={Number.MAX_SAFE_INTEGER}
-      step={1}
-      value={values.amount}
-      required
-    />
-    <Field
-      id="reason"
-      label="Reason"
-      value={values.reason}
-      maxlength={MAX_REASON_LENGTH}
-      required
-      hint="The user sees it in their credit history."
-    />
-    {Number(values.amount) > LARGE_GRANT && (
-      <label class="row">
-        <input name="meant" type="checkbox" value="yes" /> I mean more than {number(LARGE_GRANT)} credits
-      </label>
-    )}
+    <CreditFields values={values} of="" min={1} />
     <button class="primary" type="submit">
       Grant credits
     </button>
   </form>
 )
 
+export const CorrectForm = ({ path, values }: CreditFormProps) => (
+  <form class="card stack" method="post" action={`${path}/credits/correct`} aria-labelledby="correct">
+    <h2 id="correct">Correct credits</h2>
+    <CreditFields values={values} of="correct-" min={-Number.MAX_SAFE_INTEGER} hint="Below 0 to take credits." />
+    <label class="row">
+      <input name="below_zero" type="checkbox" value="yes" checked={values.below_zero === 'yes'} /> Let the balance fall
+      below 0
+    </label>
+    <button type="submit">Correct credits</button>
+  </form>
+)
+
+interface CreditFieldsProps {
+  readonly values: CreditValues
+  /** What the IDs begin with. */
+  readonly of: string
+  readonly min: number
+  readonly hint?: string
+}
+
+const CreditFields = ({ values, of, min, hint }: CreditFieldsProps) => (
+  <>
+    <input type="hidden" name="ref" value={values.ref} />
+    <Field
+      id={`${of}amount`}
+      name="amount"
+      label="Amount"
+      type="number"
+      inputmode={min < 0 ? undefined : 'numeric'}
+      min={min}
+      max={Number.MAX_SAFE_INTEGER}
+      step={1}
+      value={values.amount}
+      required
+      hint={hint}
+    />
+    <Field
+      id={`${of}reason`}
+      name="reason"
+      label="Reason"
+      value={values.reason}
+      maxlength={MAX_REASON_LENGTH}
+      required
+      hint="The user sees it in their credit history."
+    />
+    {Math.abs(Number(values.amount)) > LARGE_GRANT && (
+      <label class="row">
+        <input name="meant" type="checkbox" value="yes" /> I mean more than {number(LARGE_GRANT)} credits
+      </label>
+    )}
+  </>
+)
+
 const STATUSES = ['active', 'past_due', 'canceled']
 
-export const SubscriptionCard = ({ path, subscription }: { path: string; subscription: Subscription | null }) => {
+interface SubscriptionCardProps {
+  readonly path: string
+  readonly subscription: Subscription | null
+  readonly standing: PlanStanding | undefined
+  /** Those that a subscription may begin. */
+  readonly plans: readonly ListedPlan[]
+}
+
+export const SubscriptionCard = ({ path, subscription, standing, plans }: SubscriptionCardProps) => {
   // `expired` cannot be chosen: with a later end the subscription is active again.
   const status = subscription && subscription.status !== 'expired' ? subscription.status : 'active'
   return (
     <section class="card stack" aria-labelledby="subscription">
       <h2 id="subscription">Subscription</h2>
+      {standing && <RunningPeriod of={standing} />}
       <form class="stack" method="post" action={`${path}/subscription`}>
-        <Field id="plan" label="Plan" value={subscription?.plan ?? ''} maxlength={100} required autocomplete="off" />
+        <Field
+          id="plan"
+          label="Plan"
+          value={subscription?.plan ?? ''}
+          maxlength={100}
+          required
+          autocomplete="off"
+          list="plans"
+        />
+        <datalist id="plans">
+          {plans.map(({ name }) => (
+            <option value={name} />
+          ))}
+        </datalist>
         <div class="pair">
           <div class="field">
             <label for="status">Status</label>
@@ -92,6 +152,17 @@ export const SubscriptionCard = ({ path, subscription }: { path: string; subscri
     </section>
   )
 }
+
+const RunningPeriod = ({ of: { period, expires, follows } }: { of: PlanStanding }) => (
+  <dl class="facts">
+    <Fact name="Period">
+      <Moment at={period.start} only="date" /> to <Moment at={period.end} only="date" />
+    </Fact>
+    <Fact name="Granted in it">{period.credits === null ? 'Nothing' : counted(period.credits, 'credit')}</Fact>
+    <Fact name="Expire at its end">{counted(expires, 'credit')}</Fact>
+    <Fact name="Granted next">{counted(follows, 'credit')}</Fact>
+  </dl>
+)
 
 export const AccountCard = ({
   path,

@@ -1,13 +1,15 @@
 import type { LedgerEntry } from '../../../core/accounts/ledger.js'
+import type { PlanStanding } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
 import type { ActiveGeneration, AdministeredAccount, AdministeredKey } from '../../../core/operator/administration.js'
+import type { ListedPlan } from '../../../core/operator/plans.js'
 import type { Page } from '../../../lib/page.js'
 import { Notices, Pager } from '../../parts/page-parts.js'
 import { address, browserName, counted, Moment, number } from '../../parts/text.js'
 import { Act } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { StatusBadge, Table } from '../parts/operator-parts.js'
-import { AccountCard, GrantForm, type GrantValues, SubscriptionCard } from './user-forms.js'
+import { AccountCard, CorrectForm, type CreditValues, GrantForm, SubscriptionCard } from './user-forms.js'
 
 interface UserPageProps {
   readonly signedIn: SignedIn
@@ -19,7 +21,10 @@ interface UserPageProps {
   readonly keyPrefix: string
   readonly sessions: readonly Session[]
   readonly active: readonly ActiveGeneration[]
-  readonly grant: GrantValues
+  readonly standing: PlanStanding | undefined
+  readonly plans: readonly ListedPlan[]
+  readonly grant: CreditValues
+  readonly correction: CreditValues
   readonly done?: string | undefined
   readonly problem?: string | undefined
 }
@@ -52,8 +57,13 @@ export const UserPage = ({ signedIn, account, done, problem, ...props }: UserPag
           <SessionsCard path={path} {...props} />
         </div>
         <div class="stack">
-          {!deletedAt && <GrantForm path={path} values={props.grant} />}
-          {!deletedAt && <SubscriptionCard path={path} subscription={account.subscription} />}
+          {!deletedAt && (
+            <>
+              <GrantForm path={path} values={props.grant} />
+              <SubscriptionCard path={path} subscription={account.subscription} {...props} />
+              <CorrectForm path={path} values={props.correction} />
+            </>
+          )}
           <AccountCard path={path} account={account} isOwn={isOwn} />
         </div>
       </div>
@@ -72,7 +82,7 @@ const Tiles = ({ account, keys, sessions }: Pick<UserPageProps, 'account' | 'key
       <div class="card tile">
         <dt class="quiet small">Credits</dt>
         <dd>
-          <b>{number(credits)}</b>
+          <b class={credits < 0 ? 'bad' : undefined}>{number(credits)}</b>
         </dd>
       </div>
       <div class="card tile">

@@ -1,0 +1,177 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { SignedIn } from '../../../core/accounts/session.js'
+import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { AppError, invalidParameter } from '../../../core/errors.js'
+import type { ListedPlan } from '../../../core/operator/plans.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { sendPage } from '../../parts/layout.js'
+import { Notices } from '../../parts/page-parts.js'
+import { address, counted, number } from '../../parts/text.js'
+import { refusalMessage } from '../../shared/answers.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+import { Act, byOf, line, readForm, reason } from '../parts/operator-forms.js'
+import { OperatorLayout } from '../parts/operator-layout.js'
+import { Table } from '../parts/operator-parts.js'
+import { entryOf, formBody, formOf, PlanFields, type PlanForm } from './plan-form.js'
+
+const PATH = '/operator/plans'
+
+interface PlansPageProps {
+  readonly signedIn: SignedIn
+  readonly plans: readonly ListedPlan[]
+  readonly models: readonly ModelVersion[]
+  /** The plan that the form changes; undefined: it adds one. */
+  readonly existing: ListedPlan | undefined
+  readonly form: PlanForm
+  readonly done?: string | undefined
+  readonly problem?: string | undefined
+}
+
+const PlansPage = ({ signedIn, plans, done, problem, ...props }: PlansPageProps) => (
+  <OperatorLayout title="Plans" signedIn={signedIn} path={PATH}>
+    <Notices done={done} problem={problem} />
+    <Table
+      name="Plans"
+      columns={[
+        ['Plan'],
+        ['Credits', 'number'],
+        ['Left at the end'],
+        ['Models'],
+        ['Rate limit', 'number'],
+        ['Subscribers', 'number'],
+        ['Change', 'act'],
+      ]}
+      empty="No plans yet: a subscription grants nothing and allows everything. Add the first one below."
+    >
+      {plans.map((plan) => (
+        <Row plan={plan} />
+      ))}
+    </Table>
+    <PlanCard {...props} />
+  </OperatorLayout>
+)
+
+const Row = ({ plan }: { plan: ListedPlan }) => (
+  <tr>
+    <td>
+      <bdi>{plan.name}</bdi>
+      <div class="row">
+        {plan.forSale && <span class="badge good">for sale</span>}
+        {plan.retiredAt && <span class="badge bad">retired</span>}
+      </div>
+    </td>
+    <td class="number nowrap">
+      {number(plan.credits)} a {plan.period}
+      {plan.signUpCredits > 0 && <div class="small quiet">{number(plan.signUpCredits)} at sign-up</div>}
+    </td>
+    <td class="nowrap">{leftAt(plan)}</td>
+    <td class="nowrap">{plan.models === null ? 'All' : counted(plan.models.length, 'version')}</td>
+    <td class="number">{plan.rateLimit === null ? <span class="quiet">Usual</span> : number(plan.rateLimit)}</td>
+    <td class="number">{number(plan.subscribers)}</td>
+    <td class="number">
+      <a class="button small" href={`${address(PATH, { plan: plan.name })}#plan`}>
+        Change<bdi class="hidden-visually"> {plan.name}</bdi>
+      </a>
+    </td>
+  </tr>
+)
+
+const leftAt = ({ carryOver }: ListedPlan) =>
+  carryOver === null ? 'stays' : carryOver === 0 ? 'expires' : `${number(carryOver)} stay`
+
+const PlanCard = ({ models, existing, form }: Pick<PlansPageProps, 'models' | 'existing' | 'form'>) => (
+  <section id="plan" class="stack" aria-labelledby="plan-title">
+    <form class="card stack" method="post" action={PATH}>
+      <h2 id="plan-title">
+        {existing ? (
+          <>
+            Change <bdi>{existing.name}</bdi>
+          </>
+        ) : (
+          'Add a plan'
+        )}
+      </h2>
+      <input type="hidden" name="existing" value={existing?.name ?? ''} />
+      <PlanFields form={form} models={models} isNew={!existing} />
+      <div class="row">
+        <button class="primary" type="submit">
+          {existing ? 'Save plan' : 'Add plan'}
+        </button>
+        {existing && <a href={PATH}>Add another plan</a>}
+      </div>
+      {existing && (
+        <p class="quiet small">
+          Credits change from each subscription’s next period on, models and rate limit at once.
+          {existing.retiredAt && ' Saving it offers it again.'}
+        </p>
+      )}
+    </form>
+    {existing && !existing.retiredAt && (
+      <div>
+        <Act id="why-retire" action={`${PATH}/retire`} name="Retire" button="Retire plan" of={existing.name}>
+          <p class="small">It is sold no more. Who has it keeps it.</p>
+          <input type="hidden" name="name" value={existing.name} />
+        </Act>
+      </div>
+    )}
+  </section>
+)
+
+const DONE = {
+  saved: 'The plan is saved.',
+  retired: 'The plan is retired: who has it keeps it.',
+} as const
+
+const NONE = 'There is no plan of this name: choose one of the list.'
+const TAKEN = 'There is a plan of this name already: choose Change in its row.'
+
+const query = z.object({
+  plan: z.string().optional().catch(undefined),
+  done: z.enum(['saved', 'retired']).optional().catch(undefined),
+})
+const retirement = z.object({ reason, name: line(100, NONE) })
+
+/** The plans: what subscriptions grant and allow. */
+export function planRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { catalog, plans } = ports
+
+  const show = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { name, ...said }: { name?: string | undefined } & Partial<Pick<PlansPageProps, 'form' | 'done' | 'problem'>>,
+  ) => {
+    const [listed, models] = await Promise.all([plans.list(), catalog.list()])
+    const existing = listed.find((it) => it.name === name)
+    if (name && !existing) throw new AppError('not_found', NONE)
+    const props = { plans: listed, models, existing, signedIn: sessionOf(request), form: formOf(existing) }
+    return sendPage(reply, <PlansPage {...props} {...said} />)
+  }
+
+  app.get(PATH, { schema: { querystring: query } }, (request, reply) => {
+    const { plan, done } = request.query
+    return show(request, reply, { name: plan, done: done && DONE[done] })
+  })
+
+  app.post(PATH, { schema: { body: formBody } }, async (request, reply) => {
+    const form = request.body
+    try {
+      const why = readForm(z.object({ reason }), form)
+      if (!why.form) throw invalidParameter('reason', why.problem)
+      if (!form.existing && (await plans.list()).some(({ name }) => name === form.name.trim()))
+        throw invalidParameter('name', TAKEN)
+      await plans.save(entryOf(form), byOf(request, why.form.reason))
+    } catch (error) {
+      return show(request, reply, { name: form.existing, form, problem: refusalMessage(error, reply) })
+    }
+    return reply.redirect(`${PATH}?done=saved`, 303)
+  })
+
+  app.post(`${PATH}/retire`, async (request, reply) => {
+    const { form, problem } = readForm(retirement, request.body)
+    if (!form) return show(request, reply.code(400), { problem })
+    if (!(await plans.retire(form.name, byOf(request, form.reason)))) throw new AppError('not_found', NONE)
+    return reply.redirect(`${PATH}?done=retired`, 303)
+  })
+}
