@@ -32,6 +32,8 @@ interface ErrorDetail {
   readonly parameter?: string
   /** Whole seconds, at least 1. */
   readonly retryAfterSeconds?: number
+  /** The plan that does not include what was asked for. */
+  readonly plan?: string
   /** The generation the refusal is about. */
   readonly generationId?: string | undefined
 }
@@ -87,7 +89,7 @@ export const modelNotInPlan = (plan: string, id: number) =>
   new AppError(
     'model_unavailable',
     `Your plan "${plan}" does not include model version ${id}. Choose another one, or change your plan.`,
-    { parameter: 'model_version_id' },
+    { parameter: 'model_version_id', plan },
   )
 
 export const modelNotOfKey = (id: number) =>

@@ -1,5 +1,6 @@
 import type { ImageContent } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
+import { type Caller, isAllowedModel, usualAllowed } from '../core/accounts/account.js'
 import { type ModelVersion, requireAvailable } from '../core/catalog/model-version.js'
 import { AppError, invalidApiKey } from '../core/errors.js'
 import { cancelGeneration } from '../core/generations/cancel.js'
@@ -138,10 +139,12 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
     return `${error}${refunded > 0 ? ' The credits were given back.' : ''}`
   }
 
-  const modelOf = async (id: number | null | undefined): Promise<ModelVersion> => {
+  const modelOf = async (caller: Caller, id: number | null | undefined): Promise<ModelVersion> => {
     if (typeof id === 'number') return requireAvailable(await ports.models.find(id), id)
     const usual = await ports.models.findDefault()
-    if (usual) return usual
+    if (usual && isAllowedModel(caller, usual.id)) return usual
+    const own = usualAllowed(caller, await ports.models.listEnabled(), undefined)
+    if (own) return own
     throw new AppError('model_unavailable', 'No model is available for generation now. Try again later.')
   }
 
@@ -153,7 +156,7 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
       lane: 'personal',
       requestId,
       ...askedOf(fields),
-      model: () => modelOf(id),
+      model: () => modelOf(caller, id),
     } as const
     const submitUnder = (key: string | undefined) => {
       const hashed = { headers: { 'idempotency-key': key }, body: { ...body, model_version_id: id ?? undefined } }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isAllowedModel, usualAllowed } from '../core/accounts/account.js'
 import { type ModelVersion, requireAvailable } from '../core/catalog/model-version.js'
 import { lowestPrice } from '../core/catalog/price.js'
 import { checkPrompt } from '../core/generations/submit/check-prompt.js'
@@ -88,8 +89,10 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       input: field.body({}),
       output: z.object({ models: z.array(model) }),
       annotations: READS,
-      async run() {
-        const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
+      async run(_, { caller }) {
+        const [all, general] = await Promise.all([models.listEnabled(), models.findDefault()])
+        const enabled = all.filter(({ id }) => isAllowedModel(caller, id))
+        const usual = usualAllowed(caller, enabled, general)
         const views = enabled.map((it) => ({
           ...viewOf(described, {
             ...{ ...it, creditsPerImage: lowestPrice(it) },

@@ -47,11 +47,22 @@ export function requireActiveSubscription({ subscription }: Account): void {
   if (subscription?.status !== 'active') throw noActiveSubscription()
 }
 
+type Limits = Pick<Caller, 'keyModels' | 'planLimits'>
+
+/** Whether the caller's key and the plan of their subscription include this model version; without limits, all are included. */
+export const isAllowedModel = ({ keyModels, planLimits }: Limits, modelVersionId: number): boolean =>
+  [keyModels, planLimits?.models].every((models) => models?.includes(modelVersionId) ?? true)
+
+/** What is drawn with where the caller names none: the usual one, else the first on offer that the caller may use. */
+export const usualAllowed = <Model extends { readonly id: number }>(
+  caller: Limits,
+  enabled: readonly Model[],
+  usual: Model | undefined,
+): Model | undefined =>
+  usual && isAllowedModel(caller, usual.id) ? usual : enabled.find(({ id }) => isAllowedModel(caller, id))
+
 /** @throws model_unavailable if the caller's key, or the plan of their subscription, does not include this model version */
-export function requireAllowedModel(
-  { keyModels, planLimits }: Pick<Caller, 'keyModels' | 'planLimits'>,
-  modelVersionId: number,
-): void {
+export function requireAllowedModel({ keyModels, planLimits }: Limits, modelVersionId: number): void {
   if (keyModels && !keyModels.includes(modelVersionId)) throw modelNotOfKey(modelVersionId)
   if (planLimits?.models && !planLimits.models.includes(modelVersionId))
     throw modelNotInPlan(planLimits.name, modelVersionId)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isAllowedModel, usualAllowed } from '../../../core/accounts/account.js'
 import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS } from '../../../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, type ModelStore, type ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../../core/generations/generation.js'
@@ -12,7 +13,7 @@ import { notModified, sendTagged, taggedBody } from '../../shared/etag.js'
 import type { App } from '../../shared/fastify-app.js'
 import * as drawing from '../../shared/generation-fields.js'
 import { CREATE_IMAGE_LIMITS, PERSONAL_LIMITS } from '../../shared/generation-fields.js'
-import type { RateLimit } from '../../shared/rate-limit.js'
+import { maxOf, type RateLimit } from '../../shared/rate-limit.js'
 import { EXAMPLE, viewOf } from '../../shared/responses.js'
 import { DEFAULTS } from '../generations/submit-schemas.js'
 
@@ -147,7 +148,11 @@ const capabilities = z
     recommended_sizes: z
       .array(z.object({ width: z.int(), height: z.int() }))
       .describe('What models of the SDXL kind draw best'),
-    models: z.array(capableModel),
+    models: z.array(
+      capableModel.extend({
+        in_plan: z.boolean().describe('Otherwise your plan does not include it, and a submit is a 403'),
+      }),
+    ),
     create_image: z
       .object({
         models: z.array(z.enum(CREATE_IMAGE_MODELS)),
@@ -183,6 +188,7 @@ const getCapabilitiesSchema = {
 export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimit): void {
   app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
     const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
+    const own = usualAllowed(request.caller, enabled, usual)
     const body: z.output<typeof capabilities> = {
       limits: {
         prompt_length: drawing.MAX_PROMPT_LENGTH,
@@ -192,17 +198,20 @@ export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimi
         ...PERSONAL_LIMITS,
         seed: { min: 0, max: MAX_SEED, random: drawing.RANDOM_SEED },
       },
-      defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED, model_version_id: usual?.id ?? null },
+      defaults: { ...DEFAULTS, seed: drawing.RANDOM_SEED, model_version_id: own?.id ?? null },
       samplers: [...SAMPLERS],
       recommended_sizes: SDXL_SIZES.map(([width, height]) => ({ width, height })),
-      models: enabled.map((model) => capableModelView(model)),
+      models: enabled.map((model) => ({
+        ...capableModelView(model),
+        in_plan: isAllowedModel(request.caller, model.id),
+      })),
       create_image: {
         models: [...CREATE_IMAGE_MODELS],
         samplers: [...CREATE_IMAGE_SAMPLERS],
         limits: CREATE_IMAGE_LIMITS,
         defaults: { ...createImage.DEFAULTS, seed: drawing.RANDOM_SEED },
       },
-      rate_limit: { requests: limit.max, window_seconds: limit.windowSeconds },
+      rate_limit: { requests: maxOf(request, limit.max), window_seconds: limit.windowSeconds },
     }
     return sendTagged(request, reply.header('cache-control', 'private, no-cache'), taggedBody(body))
   })

@@ -23,6 +23,8 @@ export interface Problem {
 export interface FormProps {
   readonly form: Form
   readonly models: readonly ModelVersion[]
+  /** Whether the plan of whoever is signed in includes this one. */
+  readonly includes: (model: ModelVersion) => boolean
   readonly credits: number
   readonly running: boolean
   readonly problem?: Problem | undefined
@@ -41,7 +43,7 @@ function costOf(form: Form, model: ModelVersion): number | null {
   return priceOf(model, drawn)
 }
 
-export function PlaygroundForm({ form, models, credits, running, problem, example }: FormProps) {
+export function PlaygroundForm({ form, models, includes, credits, running, problem, example }: FormProps) {
   const model = models.find(({ id }) => `${id}` === form.model_version_id)
   const cost = model ? costOf(form, model) : null
   const isTuned = [form.steps, form.cfg_scale, form.sampler, form.seed].some((value) => value !== '')
@@ -113,7 +115,12 @@ export function PlaygroundForm({ form, models, credits, running, problem, exampl
       </div>
       <Choices of="Model" class="models">
         {models.map((model) => (
-          <ModelChoice model={model} facts={differing(model)} checked={`${model.id}` === form.model_version_id} />
+          <ModelChoice
+            model={model}
+            isIncluded={includes(model)}
+            facts={differing(model)}
+            checked={`${model.id}` === form.model_version_id}
+          />
         ))}
       </Choices>
       <p id="note" class="small quiet" hidden={note === ''}>
@@ -193,29 +200,33 @@ interface ChoiceProps {
   readonly name: string
   readonly value: string
   readonly checked: boolean
+  readonly disabled?: boolean
   readonly data?: Readonly<Record<`data-${string}`, string>>
   readonly children: ComponentChildren
 }
 
-const Choice = ({ name, value, checked, data, children }: ChoiceProps) => (
+const Choice = ({ data, children, ...input }: ChoiceProps) => (
   <label class="choice">
-    <input type="radio" name={name} value={value} checked={checked} {...data} />
+    <input type="radio" {...input} {...data} />
     {children}
   </label>
 )
 
 interface ModelChoiceProps {
   readonly model: ModelVersion
+  /** In the plan; another one cannot be chosen. */
+  readonly isIncluded: boolean
   /** For the page's script. */
   readonly facts: object
   readonly checked: boolean
 }
 
-const ModelChoice = ({ model, facts, checked }: ModelChoiceProps) => (
+const ModelChoice = ({ model, isIncluded, facts, checked }: ModelChoiceProps) => (
   <Choice
     name="model_version_id"
     value={`${model.id}`}
     checked={checked}
+    disabled={!isIncluded}
     data={{ 'data-facts': JSON.stringify(facts) }}
   >
     <b>
@@ -224,8 +235,7 @@ const ModelChoice = ({ model, facts, checked }: ModelChoiceProps) => (
     <span class="small quiet">
       <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi> ·{' '}
       <span class="price">
-        {model.pricing && 'from '}
-        {creditsText(lowestPrice(model))}
+        {isIncluded ? `${model.pricing ? 'from ' : ''}${creditsText(lowestPrice(model))}` : 'not in your plan'}
         {model.nsfw && ' · 18+'}
       </span>
     </span>

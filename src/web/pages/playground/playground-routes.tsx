@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fragment, h } from 'preact'
 import { z } from 'zod'
-import type { Account } from '../../../core/accounts/account.js'
+import { type Account, isAllowedModel, usualAllowed } from '../../../core/accounts/account.js'
 import { type ModelVersion, requireAvailable } from '../../../core/catalog/model-version.js'
 import { AppError, noActiveSubscription } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
@@ -54,7 +54,8 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const shown = await asked(models, latest && formOf(latest, modelOf(models, latest)))
     const ended = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS ? latest : undefined
     const returning = latest !== undefined
-    const props = { signedIn, models, active, ended, returning, baseUrl, urls: ports.images }
+    const includes = ({ id }: ModelVersion) => isAllowedModel(signedIn.caller, id)
+    const props = { signedIn, models, includes, active, ended, returning, baseUrl, urls: ports.images }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
     return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
   }
@@ -167,16 +168,19 @@ interface Shown {
 /** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
 async function formFor(
   ports: WebsitePorts,
-  { caller: { account } }: FastifyRequest,
+  { caller }: FastifyRequest,
   { from, seed, model, prompt }: z.output<typeof query>,
   models: readonly ModelVersion[],
   latest: Form | undefined,
 ): Promise<Shown> {
-  const [image, usual] = await Promise.all([
-    SLUG.test(from) ? ports.gallery.image(account.id, from) : undefined,
+  const [image, general] = await Promise.all([
+    SLUG.test(from) ? ports.gallery.image(caller.account.id, from) : undefined,
     ports.models.findDefault(),
   ])
-  const isOffered = ({ model_version_id: id }: Form) => models.some((offered) => `${offered.id}` === id)
+  const included = models.filter(({ id }) => isAllowedModel(caller, id))
+  const usual = usualAllowed(caller, included, general)
+  const isOffered = ({ model_version_id: id }: Form, among: readonly ModelVersion[] = included) =>
+    among.some((it) => `${it.id}` === id)
   const before = image
     ? formOf({ ...image, width: image.askedWidth, height: image.askedHeight }, modelOf(models, image))
     : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
@@ -187,7 +191,9 @@ async function formFor(
     ...(prompt && { prompt: prompt }),
   }
   const example = before.prompt === form.prompt && !image && !latest
-  const problem = models.length === 0 ? NO_MODELS : problemOfForm(from !== '' && !image, isOffered(form))
+  const missing = isOffered(form) ? undefined : isOffered(form, models) ? NOT_IN_PLAN : NOT_OFFERED
+  const isLost = from !== '' && !image
+  const problem = models.length === 0 ? NO_MODELS : included.length === 0 ? NONE_IN_PLAN : isLost ? LOST : missing
   return {
     form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
     example,
@@ -201,10 +207,13 @@ const planProblem = ({ subscription }: Account): Problem | undefined =>
 
 const NO_MODELS = { text: 'No model is on offer right now. Come back a little later.' }
 
-function problemOfForm(isLost: boolean, isOffered: boolean): Problem | undefined {
-  if (isLost) return { text: 'This image is not among yours, or was removed: begin with a prompt of your own.' }
-  return isOffered ? undefined : { text: 'That model is not on offer any more: check which one is chosen.' }
-}
+const NONE_IN_PLAN = {
+  text: 'No model of your plan is on offer right now.',
+  link: ['/account', 'See your plan.'],
+} as const
+const LOST = { text: 'This image is not among yours, or was removed: begin with a prompt of your own.' }
+const NOT_OFFERED = { text: 'That model is not on offer any more: check which one is chosen.' }
+const NOT_IN_PLAN = { text: 'Your plan does not include that model: check which one is chosen.' }
 
 /** What a refusal means on this page. */
 function problemOf({ code, message, detail }: AppError): Problem {
@@ -218,6 +227,7 @@ function problemOf({ code, message, detail }: AppError): Problem {
       return { text: 'One generation is running already. Wait for it or cancel it, then press Generate again.' }
     case 'not_found':
     case 'model_unavailable':
+      if (detail.plan !== undefined) return { text: message, link: ['/account', 'See your plan.'], field }
       return { text: 'This model is not on offer any more. Choose another one.', field }
     case 'unauthorized':
       return { text: 'Your account can no longer be used from here.', link: ['/sign-in', 'Sign in again.'] }
