@@ -185,7 +185,16 @@ describe('GET /api/v1/capabilities', () => {
     expect(generateBody.parse({ ...defaults, ...PROMPT }).request).toEqual(generateBody.parse(PROMPT).request)
     expect(models).toContainEqual({
       ...{ model_version_id: 10, name: 'V6 XL', model_name: 'Pony Diffusion', credits_per_image: 1 },
-      ...{ pricing: null, defaults: {}, limits: {}, ignored: [], size_multiple: 8, pixels: 3145728, scale: 1 },
+      ...{
+        pricing: null,
+        defaults: {},
+        limits: {},
+        ignored: [],
+        in_plan: true,
+        size_multiple: 8,
+        pixels: 3145728,
+        scale: 1,
+      },
     })
     expect(body.rate_limit).toEqual({ requests: 1000, window_seconds: 10 })
   })
