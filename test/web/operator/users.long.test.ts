@@ -27,8 +27,8 @@ describeInBrowser('the operator’s pages of users in a browser', () => {
     }
     await page.setViewportSize({ width: 390, height: 800 })
     expect(await scrollsSideways()).toBe(false)
-    await page.getByLabel('Amount').fill('35')
-    await page.getByLabel('Reason').fill('Sorry for the outage')
+    await page.getByRole('form', { name: 'Grant credits' }).getByLabel('Amount').fill('35')
+    await page.getByRole('form', { name: 'Grant credits' }).getByLabel('Reason').fill('Sorry for the outage')
     await page.getByRole('button', { name: 'Grant credits' }).dblclick()
     await page.getByRole('status').waitFor()
     expect(await page.getByRole('status').textContent()).toMatch(/credits were granted/)

@@ -142,17 +142,11 @@ const capabilities = z
     defaults: z.object({
       ...drawing.settings,
       seed: z.int(),
-      model_version_id: z.int().nullable().describe('What the website takes; a submit has to name one'),
+      model_version_id: z.int().nullable().describe('Of the website'),
     }),
     samplers: z.array(drawing.settings.sampler),
-    recommended_sizes: z
-      .array(z.object({ width: z.int(), height: z.int() }))
-      .describe('What models of the SDXL kind draw best'),
-    models: z.array(
-      capableModel.extend({
-        in_plan: z.boolean().describe('Otherwise your plan does not include it, and a submit is a 403'),
-      }),
-    ),
+    recommended_sizes: z.array(z.object({ width: z.int(), height: z.int() })).describe('What SDXL models draw best'),
+    models: z.array(capableModel.extend({ in_plan: z.boolean() })),
     create_image: z
       .object({
         models: z.array(z.enum(CREATE_IMAGE_MODELS)),
@@ -169,8 +163,8 @@ const capabilities = z
           seed: z.int(),
         }),
       })
-      .describe('What POST /v1/images/generate takes instead; its other limits are the same'),
-    rate_limit: z.object({ requests: z.int(), window_seconds: z.int() }).describe('Per account, over a sliding window'),
+      .describe('Of POST /v1/images/generate, where it differs'),
+    rate_limit: z.object({ requests: z.int(), window_seconds: z.int() }).describe('In a sliding window'),
   })
   .meta({ id: 'Capabilities' })
 
@@ -180,7 +174,7 @@ const getCapabilitiesSchema = {
   operationId: 'getCapabilities',
   tags: ['Account'],
   summary: 'What may be asked for',
-  description: 'Limits, defaults, samplers, sizes, prices. Send the `ETag` in `If-None-Match` and get 304.',
+  description: 'With the `in_plan` and `rate_limit` of your plan.',
   response: { 200: capabilities, 304: notModified, ...personalRefusals(412) },
 }
 
