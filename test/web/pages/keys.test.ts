@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ownKeyStore } from '../../../src/db/accounts/api-keys.js'
+import { operatorKeyStore, ownKeyStore } from '../../../src/db/accounts/api-keys.js'
 import { call } from '../../support/client.js'
 import { givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenKey, givenUser } from '../../support/givens.js'
@@ -171,6 +171,14 @@ describe('the limits of a key', () => {
     expect((await post(path, { until: '', monthly_limit: '7' })).html).toContain('The key has its new limits.')
     const [changed] = (await keysOf(user)).filter(({ name }) => name === 'shop')
     expect(changed).toMatchObject({ expiresAt: null, monthlyLimit: 7, models: null })
+  })
+
+  it('keep models that are not on offer now, so that a key for these alone does not become one for all', async () => {
+    const { user, get } = await given()
+    await operatorKeyStore(context.service.db).change(user.keyId, { models: [987_654] })
+    expect((await get()).html).toMatch(
+      /name="models" value="987654" checked[^>]*>\s*<span>Model version 987654, not on offer now/,
+    )
   })
 
   it.each([

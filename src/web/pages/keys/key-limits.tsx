@@ -14,6 +14,8 @@ export const LimitFields = (of: {
   readonly limits: KeyLimits
 }) => {
   const { id, models, limits } = of
+  // Without them a key that is for these alone would be saved as one for all.
+  const notOnOffer = limits.models?.filter((its) => !models.some((it) => it.id === its)) ?? []
   return (
     <div class="stack limits">
       <Field
@@ -44,6 +46,12 @@ export const LimitFields = (of: {
             <span>
               <bdi>{it.modelName}</bdi> <bdi>{it.name}</bdi>
             </span>
+          </label>
+        ))}
+        {notOnOffer.map((its) => (
+          <label key={its} class="row">
+            <input type="checkbox" name="models" value={its} checked />
+            <span>Model version {its}, not on offer now</span>
           </label>
         ))}
       </fieldset>
