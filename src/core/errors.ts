@@ -85,21 +85,23 @@ export const modelVersionUnavailable = (id: number) =>
     parameter: 'model_version_id',
   })
 
-export const modelNotInPlan = (plan: string, id: number) =>
+/** A model version, in the words and by the field of the interface that it was asked for on. */
+export interface AskedModel {
+  readonly named: string
+  readonly parameter: string
+}
+
+export const modelNotInPlan = (plan: string, { named, parameter }: AskedModel) =>
   new AppError(
     'model_unavailable',
-    `Your plan "${plan}" does not include model version ${id}. Choose another one, or change your plan.`,
-    { parameter: 'model_version_id', plan },
+    `Your plan "${plan}" does not include ${named}. Choose another one, or change your plan.`,
+    { parameter, plan },
   )
 
-export const modelNotOfKey = (id: number) =>
-  new AppError(
-    'model_unavailable',
-    `This API key is not for model version ${id}. Choose another one, or use another key.`,
-    {
-      parameter: 'model_version_id',
-    },
-  )
+export const modelNotOfKey = ({ named, parameter }: AskedModel) =>
+  new AppError('model_unavailable', `This API key is not for ${named}. Choose another one, or use another key.`, {
+    parameter,
+  })
 
 export const createImageModelNotFound = (model: string) =>
   new AppError('not_found', `Model "${model}" is not installed on this server. Choose another model.`, {

@@ -1,4 +1,4 @@
-import { modelNotInPlan, modelNotOfKey, noActiveSubscription } from '../errors.js'
+import { type AskedModel, modelNotInPlan, modelNotOfKey, noActiveSubscription } from '../errors.js'
 import type { Plan } from './plan.js'
 
 export interface Subscription {
@@ -62,8 +62,7 @@ export const usualAllowed = <Model extends { readonly id: number }>(
   usual && isAllowedModel(caller, usual.id) ? usual : enabled.find(({ id }) => isAllowedModel(caller, id))
 
 /** @throws model_unavailable if the caller's key, or the plan of their subscription, does not include this model version */
-export function requireAllowedModel({ keyModels, planLimits }: Limits, modelVersionId: number): void {
-  if (keyModels && !keyModels.includes(modelVersionId)) throw modelNotOfKey(modelVersionId)
-  if (planLimits?.models && !planLimits.models.includes(modelVersionId))
-    throw modelNotInPlan(planLimits.name, modelVersionId)
+export function requireAllowedModel({ keyModels, planLimits }: Limits, id: number, asked: AskedModel): void {
+  if (keyModels && !keyModels.includes(id)) throw modelNotOfKey(asked)
+  if (planLimits?.models && !planLimits.models.includes(id)) throw modelNotInPlan(planLimits.name, asked)
 }

@@ -49,7 +49,15 @@ describe('a key for some model versions', () => {
       body: { error: 'This API key is not for model version 2. Choose another one, or use another key.' },
     })
     expect((await dryRun(user.key, { ...PROMPT, model_version_id: 2 })).status).toBe(403)
-    expect((await create(user.key, { model: 'plant-milk', prompt: 'a lighthouse' })).status).toBe(403)
+    expect(await create(user.key, { model: 'plant-milk', prompt: 'a lighthouse' })).toMatchObject({
+      status: 403,
+      body: {
+        error: {
+          message: 'This API key is not for model "plant-milk". Choose another one, or use another key.',
+          parameter: 'model',
+        },
+      },
+    })
     expect((await submit(user.key, { ...PROMPT, model_version_id: 1 })).status).toBe(201)
   })
 })

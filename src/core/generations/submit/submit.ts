@@ -133,12 +133,12 @@ interface Acceptable {
 async function requireAcceptable(
   { moderator, refusedPrompts }: Pick<SubmitPorts, 'moderator' | 'refusedPrompts'>,
   caller: Caller,
-  submission: AskedRequest & Pick<Submission, 'model'>,
+  submission: AskedRequest & Pick<Submission, 'model' | 'lane'>,
   isFree = false,
 ): Promise<Acceptable> {
   if (caller.keyKind !== 'developer') requireActiveSubscription(caller.account)
   const model = await submission.model()
-  requireAllowedModel(caller, model.id)
+  requireAllowedModel(caller, model.id, askedModel(model, submission.lane))
   const asked = requestFor(model, submission)
   // What a client sent, also where the model does not take it; a model's own default is its operator's.
   const { prompt, negativePrompt } = submission.request
@@ -152,6 +152,11 @@ async function requireAcceptable(
   if (!secret) throw promptFlagged(parameter, category, matched)
   throw promptFlagged(parameter, isFree ? 'refused' : category)
 }
+
+const askedModel = ({ id, createImageModel, modelName }: ModelVersion, lane: Submission['lane']) =>
+  lane === 'create_image'
+    ? { named: `model "${createImageModel ?? modelName}"`, parameter: 'model' }
+    : { named: `model version ${id}`, parameter: 'model_version_id' }
 
 /**
  * Takes the account's lock, also from a holder that has ended. @throws active_generation, naming the active one
@@ -222,7 +227,7 @@ export async function dryRunGeneration(
   submission: AskedRequest & Pick<Submission, 'model'>,
 ): Promise<DryRun> {
   await countCheck(ports, caller.account.id)
-  const { model, request, ignored } = await requireAcceptable(ports, caller, submission, true)
+  const { model, request, ignored } = await requireAcceptable(ports, caller, { ...submission, lane: 'personal' }, true)
   return {
     model,
     ignored,
