@@ -57,6 +57,7 @@ export async function startRunServices({ keep }: { readonly keep: boolean }): Pr
   try {
     const rules = join(home, 'pg_hba.conf')
     await writeFile(rules, CHEAP_LOGINS)
+    await chmod(rules, 0o644) // as root, another user reads it, whatever the umask
     const settings = { ...POSTGRES_SETTINGS, hba_file: rules }
     const template = `template_${digest(...(await migrationTexts()))}`
     const [postgres, redis, s3] = await Promise.all([
