@@ -88,8 +88,8 @@ export function periodAt(startedAt: Date, period: Plan['period'], moment: Date):
   return { start: periodStart(startedAt, period, n), end: periodStart(startedAt, period, n + 1) }
 }
 
-/** Of the entry that an account has once. */
-const SIGN_UP = 'sign-up'
+/** Of the entry that an account has once; not what an operator might write as the reference of a grant. */
+const SIGN_UP = 'plan:sign-up'
 
 /**
  * What has become due for a subscription until `now`. Rules:

@@ -213,6 +213,13 @@ describe('credits of a plan', () => {
     expect(await expiringViolations()).toEqual([])
   })
 
+  it('are given at sign-up also where an operator has given some with the reference "sign-up"', async () => {
+    const user = await givenSubscriber(await givenPlan({ credits: 0, signUpCredits: 30 }), '2027-01-01')
+    await operatorCreditStore(context.db).grant(user.id, 7, { note: undefined, ref: 'sign-up' })
+    await settle('2027-01-01')
+    expect(await creditsOf(context.db, user)).toBe(37)
+  })
+
   it('expire at once when the subscription is taken away, and nothing is granted without one', async () => {
     const user = await givenSubscriber(await givenPlan({ name: 'Gone' }), '2027-01-01')
     await settle('2027-01-10')

@@ -66,7 +66,7 @@ async function wronglyGranted(client: pg.Client): Promise<Violation[]> {
        SELECT u.username,
               (SELECT count(*) FROM chaos_period_ends e WHERE e.user_id = u.id)::integer + 1 AS begun,
               (SELECT count(*) FROM credit_ledger l WHERE l.user_id = u.id AND l.ref LIKE 'period:%')::integer AS granted,
-              (SELECT count(*) FROM credit_ledger l WHERE l.user_id = u.id AND l.ref = 'sign-up')::integer AS welcomes
+              (SELECT count(*) FROM credit_ledger l WHERE l.user_id = u.id AND l.ref = 'plan:sign-up')::integer AS welcomes
          FROM subscriptions s JOIN users u ON u.id = s.user_id WHERE s.plan = '${CHAOS_PLAN}') it
       WHERE granted <> begun OR welcomes <> 1`,
   )
@@ -80,7 +80,7 @@ async function wronglyGranted(client: pg.Client): Promise<Violation[]> {
 export async function grantedByPlans(client: pg.Client): Promise<Map<string, number>> {
   const { rows } = await client.query(
     `SELECT u.username, sum(l.delta)::integer AS credits FROM credit_ledger l JOIN users u ON u.id = l.user_id
-      WHERE l.kind = 'expire' OR l.ref = 'sign-up' OR l.ref LIKE 'period:%' GROUP BY 1`,
+      WHERE l.kind = 'expire' OR l.ref = 'plan:sign-up' OR l.ref LIKE 'period:%' GROUP BY 1`,
   )
   return new Map(rows.map(({ username, credits }) => [username, credits]))
 }
