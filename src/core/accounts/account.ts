@@ -27,6 +27,8 @@ export interface Caller {
   readonly account: Account
   readonly keyId: string
   readonly keyKind: ApiKeyKind
+  /** Credits that the key may spend in a calendar month; null: all. */
+  readonly keyMonthlyLimit: number | null
   /** IDs of the model versions that the key is for; null: all. */
   readonly keyModels: readonly number[] | null
   /** What the plan of the account's active subscription allows; null: everything. */

@@ -27,6 +27,7 @@ export const CALLER_COLUMNS = {
   keyId: k.id,
   keyKind: k.kind,
   keyModels: k.models,
+  keyMonthlyLimit: k.monthlyLimit,
   ...columns(u, 'id', 'username', 'credits'),
   deleted: sql<boolean>`${u.deletedAt} IS NOT NULL`,
   // Null, like the other columns of a subscription, where there is none.
@@ -75,7 +76,14 @@ export const accountStore = ({ pool }: Database): AccountStore => {
   return { findCaller: batched(findCallers), findCallers }
 }
 
-export function toCaller({ keyId, keyKind, keyModels, catalogRevision, ...row }: RowOf<typeof CALLER_COLUMNS>): Caller {
+export function toCaller({
+  keyId,
+  keyKind,
+  keyModels,
+  keyMonthlyLimit,
+  catalogRevision,
+  ...row
+}: RowOf<typeof CALLER_COLUMNS>): Caller {
   const { id, username, credits, deleted, status, plan, endDate, planModels: models, planRateLimit: rateLimit } = row
   const subscription = status === null ? null : { status, plan, endDate }
   const isLimited = status === 'active' && keyKind !== 'developer' && (models !== null || rateLimit !== null)
@@ -85,6 +93,7 @@ export function toCaller({ keyId, keyKind, keyModels, catalogRevision, ...row }:
     keyId,
     keyKind,
     keyModels,
+    keyMonthlyLimit,
     planLimits,
     catalogRevision,
   }

@@ -49,6 +49,7 @@ export async function givenScene({ db }: Stage, more: UserOptions & Partial<Subm
       keyId: user.keyId,
       keyKind: developer ? 'developer' : 'personal',
       keyModels: null,
+      keyMonthlyLimit: null,
       planLimits: null,
       catalogRevision: null,
     },

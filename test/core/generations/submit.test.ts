@@ -42,7 +42,15 @@ async function submitWith(
       submissions: submissionStore(context.db),
       ...ports,
     },
-    { account, keyId: user.keyId, keyKind: 'personal', keyModels: null, planLimits: null, catalogRevision: null },
+    {
+      account,
+      keyId: user.keyId,
+      keyKind: 'personal',
+      keyModels: null,
+      keyMonthlyLimit: null,
+      planLimits: null,
+      catalogRevision: null,
+    },
     { ...asked, omitted: [], active },
   )
 }

@@ -78,6 +78,11 @@ describe('a key with a monthly limit', () => {
           'This API key may spend 5 credits a month and has spent 4: this generation needs 2. Use another key, or raise its limit.',
       },
     })
+    expect((await dryRun(user.key, { ...PROMPT, batch_size: 2 })).body).toMatchObject({
+      credits_held: 96,
+      sufficient: false,
+    })
+    expect((await dryRun(user.key, { ...PROMPT, batch_size: 1 })).body).toMatchObject({ sufficient: true })
     const { key } = await givenKey(db, user.id)
     expect((await submit(key, { ...PROMPT, batch_size: 2 })).status).toBe(201)
     expect(await creditsOf(db, user)).toBe(94)

@@ -102,6 +102,8 @@ export interface SubmissionStore {
     generation: Generation,
     options: { deadlineSeconds: number; idempotencyKey: string | undefined },
   ): Promise<InsertOutcome>
+  /** Credits that the key has spent in this calendar month, in UTC, less those given back. */
+  spentThisMonth(accountId: string, keyId: string): Promise<number>
   /** The account's queued or processing charged generation, if it has one. */
   activeGeneration(accountId: string): Promise<GenerationView | undefined>
   /** The queue has the job of this attempt. */

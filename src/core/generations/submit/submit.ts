@@ -213,6 +213,8 @@ export interface DryRun {
   readonly ignored: readonly IgnorableParameter[]
   readonly creditsNeeded: number
   readonly creditsHeld: number
+  /** Whether the account holds enough and the key may spend it. */
+  readonly sufficient: boolean
   /** The charged generation that a submit would have to wait for. */
   readonly activeGenerationId: string | undefined
 }
@@ -228,11 +230,16 @@ export async function dryRunGeneration(
 ): Promise<DryRun> {
   await countCheck(ports, caller.account.id)
   const { model, request, ignored } = await requireAcceptable(ports, caller, { ...submission, lane: 'personal' }, true)
+  const { keyId, keyMonthlyLimit } = caller
+  const { id: accountId, credits: creditsHeld } = caller.account
+  const creditsNeeded = priceOf(model, request)
+  const left =
+    keyMonthlyLimit === null
+      ? creditsHeld
+      : Math.min(creditsHeld, keyMonthlyLimit - (await ports.submissions.spentThisMonth(accountId, keyId)))
   return {
-    model,
-    ignored,
-    creditsNeeded: priceOf(model, request),
-    creditsHeld: caller.account.credits,
-    activeGenerationId: (await ports.submissions.activeGeneration(caller.account.id))?.id,
+    ...{ model, ignored, creditsNeeded, creditsHeld },
+    sufficient: left >= creditsNeeded,
+    activeGenerationId: (await ports.submissions.activeGeneration(accountId))?.id,
   }
 }

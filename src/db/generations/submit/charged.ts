@@ -165,6 +165,7 @@ export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): Su
     },
 
     activeGeneration,
+    spentThisMonth: async (accountId, keyId) => (await KEY_SPENT.first(db.pool, { accountId, keyId }))?.spent ?? 0,
     find: (id) => FIND.first(db.pool, { id }),
     markEnqueued: joined(
       (deliveries: readonly Delivery[]) => markEnqueued(db, deliveries),

@@ -79,14 +79,14 @@ const dryRun = z
   })
   .meta({ id: 'DryRun', examples: [EXAMPLE_DRY_RUN] })
 
-export const dryRunView = ({ model, creditsNeeded, creditsHeld, activeGenerationId }: DryRun) =>
+export const dryRunView = ({ model, creditsNeeded, creditsHeld, sufficient, activeGenerationId }: DryRun) =>
   viewOf(dryRun, {
     dryRun: true,
     modelVersionId: model.id,
     modelName: model.modelName,
     creditsNeeded,
     creditsHeld,
-    sufficient: creditsHeld >= creditsNeeded,
+    sufficient,
     activeGeneration: activeGenerationId ?? null,
   })
 
