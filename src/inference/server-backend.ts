@@ -41,6 +41,7 @@ export interface Call {
   readonly report: (fraction: number) => void
   readonly onPreview: InferenceOptions['onPreview']
   readonly drawn: () => void
+  readonly after: InferenceOptions['after']
   readonly hasEnded: NonNullable<InferenceOptions['hasEnded']>
 }
 
@@ -71,6 +72,8 @@ interface ServerKind<Server extends Discovered, Model> {
   readonly remembers?: boolean
   /** `known`: the last result, unless a generation has failed since; `definitions`: those that are needed now. */
   discover(signal: AbortSignal, known: Server | undefined, definitions: readonly ModelDefinition[]): Promise<Server>
+  /** See InferenceBackend; false unless given. */
+  queues?(server: Server): boolean
   /** Unless it says otherwise, a server takes every seed and size of ours. */
   offers(server: Server): Pick<Offers, 'models'> & Partial<Offers>
   modelOf(server: Server, filename: string): Model | undefined
@@ -184,9 +187,12 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
       return { ...offersOf(now), samplers: [...now.server.samplers.keys()] }
     },
 
-    generate: (request, { signal, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>
-      limited(name, limits, signal, onWaiting, (stop, waiting) => {
-        const call = { stop, waiting, report: risingProgress(onProgress), onPreview, drawn: once(onDrawn), hasEnded }
+    queues: () => known !== undefined && kind.queues?.(known.server) === true,
+
+    generate: (request, { signal, after, onWaiting, onProgress, onPreview, onDrawn, hasEnded = async () => false }) =>
+      limited(name, limits, signal, after !== undefined, onWaiting, (stop, waiting) => {
+        const report = risingProgress(onProgress)
+        const call = { stop, after, waiting, report, onPreview, drawn: once(onDrawn), hasEnded }
         return draw(request, call).catch((error) => {
           if (!signal.aborted) known = undefined // the server may be another one by now
           throw error
@@ -261,6 +267,7 @@ async function limited<T>(
   name: string,
   { timeoutMs, queueMs = timeoutMs }: Limits,
   signal: AbortSignal,
+  waits: boolean,
   onWaiting: Waiting | undefined,
   work: (stop: AbortSignal, waiting: Waiting) => Promise<T>,
 ): Promise<T> {
@@ -270,7 +277,7 @@ async function limited<T>(
     drawing: { leftMs: timeoutMs, fail: () => failure('timeout', `${name} took longer than ${timeoutMs} ms`) },
     waiting: { leftMs: queueMs, fail: () => failure('busy', `${name} did not begin within ${queueMs} ms`) },
   }
-  let phase = phases.drawing
+  let phase = waits ? phases.waiting : phases.drawing
   let since = performance.now()
   let timer: NodeJS.Timeout | undefined
   const enter = (next: typeof phase) => {

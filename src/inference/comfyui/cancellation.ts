@@ -48,6 +48,12 @@ async function cancelUntilGone(http: ServerHttp, promptId: string, signal: Abort
   }
 }
 
+/** Older versions interrupt whatever runs. A version that the server does not tell is older. */
+export function interruptsById(version: string | null): boolean {
+  const [major = 0, minor = 0, patch = 0] = (version ?? '').split('.').map(Number)
+  return major > 0 || minor > 3 || (minor === 3 && patch >= 64)
+}
+
 const jobReply = z.object({ cancelled: z.boolean() })
 
 /** Cancels in one step, queued or running; false if the server is too old for that. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { windUp, withTimeLimit } from '../../lib/abort-signals.js'
+import { whenAborted, windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
 import { type Call, type Limits, type NeededModels, serverBackend } from '../server-backend.js'
 import { createServerHttp, parseServerUrl } from '../server-http.js'
-import { cancelEnded, cancelPrompt } from './cancellation.js'
+import { cancelEnded, cancelPrompt, interruptsById } from './cancellation.js'
 import { type ComfyuiServer, discover } from './discovery.js'
 import { type ComfyuiAsked, graphOf } from './graph.js'
 import { nodeClasses } from './node-classes.js'
@@ -27,6 +27,8 @@ type Watch = Call &
   typeof TIMES & {
     readonly events: ReturnType<typeof createServerEvents>
     finishLater(work: Promise<void>): void
+    /** Sends a prompt once those before it are sent. */
+    inOrder<T>(send: () => Promise<T>): Promise<T>
   }
 
 /** Other clients may use the server, no other worker. */
@@ -37,6 +39,12 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   const finishLater = (work: Promise<void>) => {
     unfinished.add(work)
     void work.finally(() => unfinished.delete(work))
+  }
+  let sent: Promise<unknown> = Promise.resolve()
+  const inOrder = <T>(send: () => Promise<T>) => {
+    const sending = sent.then(send)
+    sent = sending.catch(() => undefined)
+    return sending
   }
   const classes = nodeClasses(http)
   const backend = serverBackend({
@@ -50,11 +58,12 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     },
     offers: ({ models, lacks }) => ({ models: [...models.keys()], lacks }),
     modelOf: ({ models }, filename) => models.get(filename),
+    queues: ({ version }) => interruptsById(version),
     lacking: () => ['ComfyUI draws checkpoints without options: import a workflow that has them.'],
     runsOf: (seeds) => [seeds],
     infer: (asked, call) => {
       const graph = graphOf(asked.request, asked.model, asked.sampler)
-      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, events, finishLater })
+      return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, events, finishLater, inOrder })
     },
   })
   return {
@@ -94,9 +103,11 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
   const erase = (entry?: HistoryEntry) => eraseTraces(http, prompt.id, end.signal, entry)
   try {
     await prompt.tried
-    stop.throwIfAborted()
-    sent = mayRun = true
-    const { promptId, complaint } = await submitOnce(asked, prompt.clientId, stop, end.signal, patience.answerMs)
+    const { promptId, complaint } = await watch.inOrder(() => {
+      stop.throwIfAborted()
+      sent = mayRun = true
+      return submitOnce(asked, prompt.clientId, stop, end.signal, patience.answerMs)
+    })
     prompt.id = promptId
     if (complaint) throw complaint
     const entry = await untilEnded(prompt, asked, watch)
@@ -170,8 +181,10 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
     hasBegun: false,
     toldOfEnd: false,
     /** Ends early when the prompt begins or ends and when `stop` aborts, also if that was since the last wait. */
-    async wait(ms: number): Promise<void> {
-      await delay(ms, undefined, { signal: woken.signal }).catch(() => undefined)
+    async wait(until: number | Promise<void>): Promise<void> {
+      const { signal } = woken
+      if (typeof until === 'number') await delay(until, undefined, { signal }).catch(() => undefined)
+      else await Promise.race([until, whenAborted(signal)])
       woken = new AbortController()
       stop.throwIfAborted()
     },
@@ -190,7 +203,8 @@ async function untilEnded(prompt: Prompt, asked: ComfyuiAsked, watch: Watch) {
   const { http } = asked
   const { id } = prompt
   const { stop, waiting, pollIntervalMs } = watch
-  await prompt.wait(FIRST_LOOK_MS)
+  if (watch.after) await prompt.wait(watch.after)
+  if (!prompt.hasBegun) await prompt.wait(FIRST_LOOK_MS)
   if (prompt.hasBegun && !prompt.toldOfEnd) {
     waiting(0)
     await prompt.wait(pollIntervalMs)

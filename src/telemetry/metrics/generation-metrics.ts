@@ -65,29 +65,39 @@ export function runMetrics({ counter, histogram }: Meters, ends: EndMetrics) {
           const { model } = request
           if (loaded !== undefined && loaded !== model) swaps.inc(labels)
           loaded = model
-          const begunAt = performance.now()
-          // The time so far is added once a second: an inference may take minutes.
-          let addedAt = begunAt
+          let begunAt: number | undefined
+          let addedAt = 0
           const add = () => {
             const now = performance.now()
             busy.inc(labels, (now - addedAt) / 1000)
             addedAt = now
           }
-          const timer = setInterval(add, 1000).unref()
+          let timer: NodeJS.Timeout | undefined
+          const begin = () => {
+            if (begunAt !== undefined || drawn) return
+            begunAt = addedAt = performance.now()
+            // The time so far is added once a second: an inference may take minutes.
+            timer = setInterval(add, 1000).unref()
+          }
           let drawn = false
           const over = () => {
-            if (drawn) return
+            if (!drawn && begunAt !== undefined) add()
             drawn = true
             clearInterval(timer)
-            add()
+          }
+          // Behind another one it waits.
+          if (options.after === undefined) begin()
+          const onWaiting = (before: number) => {
+            if (before === 0) begin()
+            options.onWaiting?.(before)
           }
           const onDrawn = () => {
             over()
             options.onDrawn?.()
           }
           try {
-            const images = await backend.generate(request, { ...options, onDrawn })
-            seconds.observe({ ...labels, model }, (performance.now() - begunAt) / 1000)
+            const images = await backend.generate(request, { ...options, onWaiting, onDrawn })
+            if (begunAt !== undefined) seconds.observe({ ...labels, model }, (performance.now() - begunAt) / 1000)
             return images
           } finally {
             over()

@@ -1,8 +1,12 @@
 import { setImmediate as settled } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { inferencePace } from '../../../src/core/generations/inference-pace.js'
 import { backendAttempts } from '../../../src/core/generations/run/attempts.js'
-import { BackendError, type InferenceBackend } from '../../../src/core/generations/run/backend.js'
+import {
+  BackendError,
+  type InferenceBackend,
+  type InferenceOptions,
+} from '../../../src/core/generations/run/backend.js'
 import { faultAttribution } from '../../../src/core/generations/run/fault-attribution.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
 import { type RunPorts, WorkerCrash } from '../../../src/core/generations/run/run.js'
@@ -30,7 +34,11 @@ const failWith = (kind: BackendError['kind']) => async () => {
 }
 
 /** The attempts of a backend that draws as `generate` does; `told` is what they tell of it, `recorded` of themselves. */
-function given(generate: InferenceBackend['generate'] = draw, more: Partial<RunPorts> = {}) {
+function given(
+  generate: InferenceBackend['generate'] = draw,
+  more: Partial<RunPorts> = {},
+  queues: InferenceBackend['queues'] = undefined,
+) {
   const told: string[] = []
   const recorded: string[] = []
   const log: string[] = []
@@ -78,6 +86,7 @@ function given(generate: InferenceBackend['generate'] = draw, more: Partial<RunP
     capabilities: async () => ({ models: null, samplers: [], maxSeed: 0, sizeMultiple: 8 }),
     generate,
     close: async () => undefined,
+    ...(queues && { queues }),
   }
   const attempts = backendAttempts(
     ports,
@@ -226,5 +235,99 @@ describe('the attempts of a backend', () => {
     attempts.leave(new WorkerCrash('an uncaught error'))
     await attempts.ended()
     expect([recorded, log]).toEqual([[], ['generation left to the reconciler']])
+  })
+})
+
+describe('where the server draws one request after the other by itself', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  /** One attempt is drawn, and one is asked for behind it; `asked` has how each was asked for, and how to end it. */
+  async function givenTwo(queues = true) {
+    const asked: { options: InferenceOptions; draw: () => void; fail: (error: unknown) => void }[] = []
+    const generate: InferenceBackend['generate'] = (request, options) =>
+      new Promise((resolve, reject) => {
+        options.signal.addEventListener('abort', () => reject(options.signal.reason), { once: true })
+        asked.push({ options, draw: () => resolve(draw(request, options)), fail: reject })
+      })
+    const outside = given(generate, {}, () => queues)
+    const [first, second] = [claimed(), claimed()]
+    const slot = outside.attempts.begin(first, FREE)
+    // `until` would wait by a timer that may be a fake.
+    while (asked.length === 0) await settled()
+    const behind = outside.attempts.begin(second, slot.done, true)
+    await settled()
+    await settled()
+    return { ...outside, asked, first, second, slot, behind }
+  }
+
+  it('asks for the next one while one is drawn, and counts it as drawn from when the server says so', async () => {
+    const { attempts, asked, told, recorded, first, second } = await givenTwo()
+    expect(asked).toHaveLength(2)
+    expect(told).toEqual([`draws with ${first.filename}`])
+    asked[0]?.draw()
+    await asked[1]?.options.after
+    const before = told.length
+    asked[1]?.options.onWaiting?.(0)
+    expect(told.slice(before)).toEqual([`draws with ${second.filename}`])
+    asked[1]?.draw()
+    await attempts.ended()
+    expect(recorded).toEqual(['succeeded', 'succeeded'])
+  })
+
+  it('does so only if the server has just now said that it can', async () => {
+    const { attempts, asked } = await givenTwo(false)
+    expect(asked).toHaveLength(1)
+    asked[0]?.draw()
+    await until(() => asked.length === 2, 'the second being asked for')
+    expect(asked[1]?.options.after).toBeUndefined()
+    asked[1]?.draw()
+    await attempts.ended()
+  })
+
+  it('puts one back that has not begun when the server fails, which is no fault of that one', async () => {
+    const { attempts, attribution, asked, told, recorded, first } = await givenTwo()
+    for (const { fail } of [...asked].reverse()) fail(new BackendError('lost', 'it is lost', 'The GPU server failed.'))
+    await attempts.ended()
+    expect(recorded.sort()).toEqual(['gpu_not_free', 'lost'])
+    expect(attribution.dropped()).toEqual([first.id])
+    expect(told.filter((it) => it === 'it is lost')).toHaveLength(1)
+  })
+
+  it('reports what the server says of one that has not begun', async () => {
+    const { attempts, asked, recorded } = await givenTwo()
+    asked[1]?.fail(new BackendError('model_missing', 'it has no such file', 'The model is not available.'))
+    await until(() => recorded.length === 1, 'the second being put back')
+    expect(recorded).toEqual(['model_missing'])
+    asked[0]?.draw()
+    await attempts.ended()
+  })
+
+  it('takes one back that has not begun after five seconds, so that another backend may claim it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { attempts, asked, recorded, behind } = await givenTwo()
+    let isDone = false
+    void behind.done.then(() => (isDone = true))
+    await vi.advanceTimersByTimeAsync(4_999)
+    expect(asked[1]?.options.signal.aborted).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(recorded).toEqual(['gpu_not_free'])
+    // The server still draws the first.
+    expect(isDone).toBe(false)
+    expect(asked[0]?.options.signal.aborted).toBe(false)
+    asked[0]?.draw()
+    await attempts.ended()
+    expect(recorded).toEqual(['gpu_not_free', 'succeeded'])
+  })
+
+  it('leaves one alone that has begun, however long it takes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { attempts, asked, recorded } = await givenTwo()
+    asked[0]?.draw()
+    asked[1]?.options.onWaiting?.(0)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(asked[1]?.options.signal.aborted).toBe(false)
+    asked[1]?.draw()
+    await attempts.ended()
+    expect(recorded).toEqual(['succeeded', 'succeeded'])
   })
 })

@@ -35,6 +35,8 @@ function given({ affinityMaxDelayMs = 0 } = {}) {
   const claims: { readonly by: Claimant; readonly affinity: Affinity | undefined }[] = []
   const slots: GpuSlot[] = []
   const free: boolean[] = []
+  /** Whether the GPU was drawing when each was begun. */
+  const behind: boolean[] = []
   const warnings: string[] = []
   const attribution = faultAttribution()
   const pace = inferencePace()
@@ -51,8 +53,9 @@ function given({ affinityMaxDelayMs = 0 } = {}) {
       health: { isUp: () => outside.isUp, serves: () => SERVES, loaded: () => outside.loaded },
       attribution,
       attempts: {
-        begin: (_generation, gpuFree) => {
+        begin: (_generation, gpuFree, isDrawing = false) => {
           const n = slots.length
+          behind.push(isDrawing)
           free[n] = false
           void gpuFree.then(() => (free[n] = true))
           const slot = gpuSlot(gpuFree, undefined, pace, { begun: () => undefined, waits: () => undefined })
@@ -67,7 +70,7 @@ function given({ affinityMaxDelayMs = 0 } = {}) {
     WORKER,
     affinityMaxDelayMs,
   )
-  return { outside, loop, claims, slots, free, attribution, warnings }
+  return { outside, loop, claims, slots, free, behind, attribution, warnings }
 }
 
 const nearItsEnd = (slot: GpuSlot | undefined) => {
@@ -76,7 +79,7 @@ const nearItsEnd = (slot: GpuSlot | undefined) => {
 }
 
 it('claims the next one when the GPU is almost free, and gives it the GPU when that is free', async () => {
-  const { outside, loop, slots, free } = given()
+  const { outside, loop, slots, free, behind } = given()
   outside.queue.push(claimed(), claimed(), claimed())
   const served = loop.serve()
   await settled()
@@ -93,6 +96,7 @@ it('claims the next one when the GPU is almost free, and gives it the GPU when t
   }
   expect(await served).toBe(true)
   expect(free).toEqual([true, true, true])
+  expect(behind).toEqual([false, true, false])
 })
 
 it('claims no further one until there is room for its images', async () => {

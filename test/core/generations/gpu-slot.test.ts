@@ -9,12 +9,17 @@ afterEach(() => void vi.useRealTimers())
 const WORK: Work = { width: 64, height: 64, steps: 10, batchSize: 1 }
 
 /** A slot whose GPU is free at once, and what it has said. `pace` expects so many ms of WORK. */
-function given({ expectedMs = 0, loadsModel = false, granted = Promise.resolve() } = {}) {
+function given({
+  expectedMs = 0,
+  loadsModel = false,
+  granted = Promise.resolve(),
+  after = undefined as Promise<void> | undefined,
+} = {}) {
   const pace = inferencePace()
   if (expectedMs > 0) pace.note(WORK, expectedMs)
   const said: string[] = []
   const notify = { begun: () => void said.push('begun'), waits: () => void said.push('waits') }
-  const slot = gpuSlot(granted, loadsModel ? undefined : WORK, pace, notify)
+  const slot = gpuSlot(granted, loadsModel ? undefined : WORK, pace, notify, after)
   void slot.almostDone.then(() => said.push('almost done'))
   void slot.done.then(() => said.push('done'))
   return { slot, said, pace }
@@ -96,17 +101,23 @@ it('tells the pace how long the server drew, without the wait for others', async
   expect(pace.expectedMs(WORK)).toBeCloseTo(3000)
 })
 
-it('if it ended before its turn, is done only when the attempt before it has left the GPU', async () => {
-  const before = given()
-  const { slot, said } = given({ granted: before.slot.done })
-  before.slot.begun()
-  slot.ended()
-  await passes(0)
-  expect(said).toEqual([])
-  before.slot.over()
-  await passes(0)
-  expect(said).toEqual(['almost done', 'done'])
-})
+it.each([
+  ['in the worker', (done: Promise<void>) => ({ granted: done })],
+  ['in the server', (done: Promise<void>) => ({ after: done })],
+])(
+  'if it ended while it waited %s, is done only when the attempt before it has left the GPU',
+  async (_where, behind) => {
+    const before = given()
+    const { slot, said } = given(behind(before.slot.done))
+    before.slot.begun()
+    slot.ended()
+    await passes(0)
+    expect(said).toEqual([])
+    before.slot.over()
+    await passes(0)
+    expect(said).toEqual(['almost done', 'done'])
+  },
+)
 
 it('is done, too, if its turn will never come', async () => {
   const { slot, said } = given({ granted: Promise.reject(new Error('the backend is down')) })

@@ -78,16 +78,18 @@ export function backendAttempts(
   }
 
   return {
-    /** Starts an attempt; it gets the GPU once that is free, if the server is still up. */
-    begin(generation: ClaimedGeneration, gpuFree: Promise<void>): GpuSlot {
+    /**
+     * Starts an attempt, if the server is still up: once the GPU is free, or at once if the server draws one request after
+     * the other by itself.
+     */
+    begin(generation: ClaimedGeneration, gpuFree: Promise<void>, isDrawing = false): GpuSlot {
       const { id, filename } = generation
-      const granted = gpuFree.then(() => {
+      const after = isDrawing && backend.queues?.() ? gpuFree : undefined
+      const granted = (after === undefined ? gpuFree : Promise.resolve()).then(() => {
         if (!health.isUp()) throw new Error('the backend is down')
       })
-      const slot = gpuSlot(granted, health.loads(filename) ? undefined : generation, pace, {
-        begun: () => health.drawsWith(filename),
-        waits: warnOfOthers,
-      })
+      const notify = { begun: () => health.drawsWith(filename), waits: warnOfOthers }
+      const slot = gpuSlot(granted, health.loads(filename) ? undefined : generation, pace, notify, after)
       const work = () => runGeneration(ports, backend, generation, leaving.signal, slot, faultsOf(generation), times)
       const ended = around(generation, backend.name, work)
         .then(

@@ -63,16 +63,26 @@ export interface InferenceOptions {
   readonly onPreview?: (image: Buffer) => void
   /** Everything is drawn, only the answer is still on its way: the server can take its next request. */
   readonly onDrawn?: () => void
+  /**
+   * Resolves when the request before this one is drawn, which the server still draws when it gets this one: for a server
+   * that `queues`. This one waits until `onWaiting` says otherwise.
+   */
+  readonly after?: Promise<void> | undefined
   /** Whether that attempt has ended or was replaced, so that the server's work for it is canceled; false if unknown. */
   readonly hasEnded?: (attempt: string) => Promise<boolean>
 }
 
-/** One inference server, used for one inference at a time: the next one begins after `onDrawn`, or after `generate`. */
+/**
+ * One inference server, used for one inference at a time: the next one begins after `onDrawn`, or after `generate`, unless
+ * the server `queues`.
+ */
 export interface InferenceBackend {
   /** For logs and the operator: the server's address without credentials, e.g. `a1111+http://gpu1:7860`. */
   readonly name: string
   /** Also the health probe. @throws BackendError `unavailable` if unreachable, `auth` or `unusable` if it refuses */
   capabilities(signal: AbortSignal): Promise<Capabilities>
+  /** Whether the server takes a request while it draws another, draws them in their order, and cancels each by itself. */
+  readonly queues?: () => boolean
   /** Draws exactly `seeds.length` images of the asked size. @throws BackendError, always and only */
   generate(request: InferenceRequest, options: InferenceOptions): Promise<InferredImage[]>
   /** What an operator should mend on the server, although it draws; a clause each. @throws BackendError */

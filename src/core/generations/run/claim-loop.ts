@@ -37,7 +37,7 @@ export function claimLoop(
     let generation = await claim()
     const ran = generation !== undefined
     while (generation) {
-      slot = attempts.begin(generation, slot?.done ?? Promise.resolve())
+      slot = attempts.begin(generation, slot?.done ?? Promise.resolve(), slot?.isDone() === false)
       await slot.almostDone
       await attempts.roomForAnother()
       generation = await claim()

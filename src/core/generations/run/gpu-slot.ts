@@ -4,9 +4,11 @@ import { type InferencePace, remainingMs } from '../inference-pace.js'
 
 /** When an attempt, which is claimed a little before the GPU is free, may use it. */
 export interface GpuTurn {
-  /** Resolves when the GPU is this attempt's; rejects if it will never be. */
+  /** Resolves when the backend may be asked: when the GPU is this attempt's, or behind `after`. Rejects if it never may. */
   readonly granted: Promise<unknown>
-  /** Called when the backend is asked, and again when it begins to draw after a wait. */
+  /** Where the backend is asked while it draws for the attempt before: resolves when that is drawn. */
+  readonly after?: Promise<void> | undefined
+  /** Called when the backend is asked, or begins to draw after a wait. */
   begun(): void
   /** The backend runs requests of others first. */
   waits(): void
@@ -16,7 +18,7 @@ export interface GpuTurn {
 }
 
 /** An attempt that was claimed too early is requeued after this time, so that another backend may claim it. */
-const TURN_TIMEOUT_MS = 5000
+export const TURN_TIMEOUT_MS = 5000
 
 /** Whether the GPU was granted; false if not in time, or if `stop` aborts. */
 export function waitForTurn({ granted }: GpuTurn, stop: AbortSignal): Promise<boolean> {
@@ -41,6 +43,7 @@ export function gpuSlot(
   work: Work | undefined,
   pace: InferencePace,
   notify: Pick<GpuTurn, 'begun' | 'waits'>,
+  after?: Promise<void>,
 ) {
   let state: 'waiting' | 'drawing' | 'almostDone' | 'done' = 'waiting'
   let drawingSince = 0
@@ -64,9 +67,9 @@ export function gpuSlot(
     else timer = setTimeout(() => become('almostDone'), left - CLAIM_AHEAD_MS)
   }
   // It may reject when nothing awaits it any more.
-  const settled = granted.catch(() => undefined)
+  const settled = Promise.allSettled([granted, after])
   const turn: GpuTurn = {
-    granted,
+    ...{ granted, after },
     begun() {
       become('drawing')
       drawingSince = performance.now()
@@ -90,6 +93,7 @@ export function gpuSlot(
     almostDone: almostDone.promise,
     /** Resolves when the GPU is free. */
     done: done.promise,
+    isDone: () => state === 'done',
     /** The attempt has ended, drawn or not. If it was requeued before its turn, the one before it still has the GPU. */
     ended(): void {
       void settled.then(() => become('done'))

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { whenAborted, windUp } from '../../../lib/abort-signals.js'
+import { linkedSignal, whenAborted, windUp } from '../../../lib/abort-signals.js'
 import { parametersOf, seedsOf } from '../generation.js'
 import { PREVIEWS_EVERY_MS, type PreviewBoard, type ProgressBoard } from '../ports.js'
-import { BackendError, type InferenceBackend, type InferredImage } from './backend.js'
-import type { GpuTurn } from './gpu-slot.js'
+import { BackendError, type InferenceBackend, type InferredImage, isServerFault } from './backend.js'
+import { type GpuTurn, TURN_TIMEOUT_MS } from './gpu-slot.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
 
 const PROGRESS_EVERY_MS = 250
@@ -16,7 +16,13 @@ interface InferPorts {
   readonly previews: PreviewBoard
 }
 
-/** Runs the inference. The GPU's turn ends when everything is drawn; after a failure, when the attempt has ended. */
+/** The attempt waited in the server behind the one before it, and never began. */
+export class GpuNotFree extends Error {}
+
+/**
+ * Runs the inference. The GPU's turn ends when everything is drawn; after a failure, when the attempt has ended.
+ * @throws GpuNotFree; what the backend throws; `stop`'s reason
+ */
 export async function infer(
   { runs, progress, previews }: InferPorts,
   backend: InferenceBackend,
@@ -27,13 +33,16 @@ export async function infer(
   const { id, seed, batchSize } = generation
   let shownAt = 0
   const show = (value: number) => void progress.set(id, generation.attempt, value).catch(() => undefined)
-  let waitsFor = 0
+  let waitsFor = turn.after === undefined ? 0 : undefined
   const onWaiting = (before: number) => {
     if (before === waitsFor) return
+    const isFirst = waitsFor === undefined
     waitsFor = before
+    early.forget()
     if (before > 0) turn.waits()
     else turn.begun()
-    show(-1 - before)
+    // No wait was shown of one that now has its turn.
+    if (before > 0 || !isFirst) show(-1 - before)
   }
   const onProgress = (fraction: number) => {
     onWaiting(0)
@@ -54,7 +63,8 @@ export async function infer(
     })
   }
   stop.throwIfAborted()
-  turn.begun()
+  const early = tooEarly(stop, turn)
+  if (turn.after === undefined) turn.begun()
   // Overwrites the progress of the attempt before.
   if (generation.attempt > 1) show(-1)
   const request = {
@@ -63,10 +73,16 @@ export async function infer(
     ...{ model: generation.filename, seeds: seedsOf(seed, batchSize) },
   }
   const options = {
-    ...{ signal: stop, onWaiting, onProgress, onPreview },
+    ...{ signal: early.signal, after: turn.after, onWaiting, onProgress, onPreview },
     ...{ onDrawn: () => turn.over(), hasEnded: (name: string) => hasEnded(runs, name) },
   }
-  const inferred = await orGiveUp(backend.generate(request, options), stop)
+  const inferred = await orGiveUp(backend.generate(request, options), early.signal)
+    .catch((error) => {
+      // The server's fault befell the one that it drew, or is seen when this one is asked for by itself.
+      const isInnocent = waitsFor === undefined && !stop.aborted && (early.signal.aborted || isServerFault(error))
+      throw isInnocent ? new GpuNotFree('the server did not begin the attempt', { cause: error }) : error
+    })
+    .finally(early.clear)
   turn.over()
   if (inferred.length !== batchSize) {
     throw new BackendError(
@@ -76,6 +92,22 @@ export async function infer(
     )
   }
   return inferred
+}
+
+/** Ends an inference that has not begun after a while, because the server still draws the one before. */
+function tooEarly(stop: AbortSignal, { after }: GpuTurn) {
+  const late = new AbortController()
+  const { signal, clear } = linkedSignal([stop, late.signal])
+  const timer = after && setTimeout(() => late.abort(), TURN_TIMEOUT_MS)
+  const forget = () => clearTimeout(timer)
+  void after?.then(forget)
+  return {
+    ...{ signal, forget },
+    clear() {
+      forget()
+      clear()
+    },
+  }
 }
 
 async function hasEnded(runs: InferPorts['runs'], name: string): Promise<boolean> {

@@ -8,7 +8,7 @@ import type { RefusedPrompts } from '../submit/ports.js'
 import { BACKEND_FAULTS, BackendError, type BackendErrorKind, type InferenceBackend, isServerFault } from './backend.js'
 import type { SharedFault } from './fault-attribution.js'
 import { type GpuTurn, waitForTurn } from './gpu-slot.js'
-import { infer } from './infer.js'
+import { GpuNotFree, infer } from './infer.js'
 import { type GenerationEnds, keepLease } from './lease.js'
 import type { ClaimedGeneration, PutBackReason, RunStore } from './ports.js'
 import { ImageRefused, ImageUnchecked, type PublishPorts, publish, StoreFault, TakenOver } from './publish.js'
@@ -115,6 +115,7 @@ export async function runGeneration(
     if (lease.signal.aborted || error instanceof TakenOver) return lost(attempt)
     if (signal.reason instanceof WorkerCrash) throw signal.reason
     if (signal.aborted) return requeue(attempt, 'worker_leaving')
+    if (error instanceof GpuNotFree) return requeue(attempt, 'gpu_not_free')
     return await afterFault(attempt, error, faults)
   } finally {
     clear()
