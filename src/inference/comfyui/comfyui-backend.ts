@@ -79,7 +79,7 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
 
 /**
  * How long to wait for the event of a prompt's begin before looking it up. One that has begun is looked up at its end, or
- * at the next poll.
+ * when its events stop.
  */
 const FIRST_LOOK_MS = 100
 /** For canceling a prompt after a failure. */
@@ -140,6 +140,7 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
   const progress = createProgress(asked.graph.samplers, report)
   const downloads = createDownloads(asked, stop, patience)
   let succeeded = false
+  let isHeard = false
   // The prompt of the latest event: all clients get the events of a prompt that has no client, and neither previews nor
   // an old server's progress name their prompt.
   let current: unknown
@@ -150,6 +151,7 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
     if (data.prompt_id !== undefined) current = data.prompt_id
     if (type === 'execution_error' && prompt.error?.prompt_id !== prompt.id) prompt.error = data
     if (current !== prompt.id) return
+    isHeard = true
     progress(event)
     if (type === 'execution_start' && !prompt.hasBegun) {
       prompt.hasBegun = true
@@ -180,6 +182,12 @@ function followPrompt(asked: ComfyuiAsked, { events, stop, patience, report, onP
     tried,
     hasBegun: false,
     toldOfEnd: false,
+    /** Whether an event has told since the last call that it is drawn. */
+    wasHeard(): boolean {
+      const was = isHeard && !prompt.toldOfEnd
+      isHeard = false
+      return was
+    },
     /** Ends early when the prompt begins or ends and when `stop` aborts, also if that was since the last wait. */
     async wait(until: number | Promise<void>): Promise<void> {
       const { signal } = woken
@@ -205,11 +213,11 @@ async function untilEnded(prompt: Prompt, asked: ComfyuiAsked, watch: Watch) {
   const { stop, waiting, pollIntervalMs } = watch
   if (watch.after) await prompt.wait(watch.after)
   if (!prompt.hasBegun) await prompt.wait(FIRST_LOOK_MS)
-  if (prompt.hasBegun && !prompt.toldOfEnd) {
-    waiting(0)
-    await prompt.wait(pollIntervalMs)
-  }
   for (;;) {
+    while (prompt.wasHeard()) {
+      waiting(0)
+      await prompt.wait(pollIntervalMs)
+    }
     const found = await askPatiently(http.name, watch.patience, stop, (limited) => lookUp(http, id, limited))
     if (found === 'unknown') {
       const { error } = prompt

@@ -57,6 +57,18 @@ describe('progress', () => {
   })
 })
 
+it('spares the server all looks but that at the end, while they come', async () => {
+  const { standIn, generate } = await givenBackend({ latencyMs: 1500 }, { pollIntervalMs: 500 })
+  const looks = () => standIn.journal.filter(({ method, path }) => method === 'GET' && /^\/(queue|history)/.test(path))
+  let before = -1
+  const onProgress = (fraction: number) => {
+    // A first look may come before the first event.
+    if (before < 0 && fraction > 0.3) before = looks().length
+  }
+  await generate({ steps: 150 }, { onProgress })
+  expect(looks().length - before).toBe(1)
+})
+
 describe('the news that all is drawn', () => {
   it('comes as soon as the server says that the prompt succeeded, before its history is read', async () => {
     const given = await givenBackend({}, POLLS_NEVER)
