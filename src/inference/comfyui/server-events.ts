@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { buildConnector, WebSocket } from 'undici'
+import { buildConnector, type Dispatcher, WebSocket } from 'undici'
 import { z } from 'zod'
 import { agentOf, CONNECT_TIMEOUT_MS, type ServerAddress } from '../server-http.js'
 import { parsedJson } from '../server-reply.js'
@@ -10,7 +10,7 @@ const OPEN_WITHIN_MS = 1_000
 const RECONNECT_MS = 2_000
 /** Between prompts nothing else would notice that the server or a firewall has dropped the connection. */
 const KEEP_ALIVE_MS = 15_000
-/** Of one message, inflated: more than any preview. As an event it may become twenty times as much in memory. */
+/** Of one message: more than any preview. As an event it may become twenty times as much in memory. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
 const serverEvent = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()).catch({}) })
@@ -60,12 +60,13 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
   const clientId = randomUUID()
   const url = `${base.replace(/^http/, 'ws')}/ws?clientId=${clientId}`
   const sockets = new Set<Socket>()
-  const dispatcher = agentOf(base, {
+  const agent = agentOf(base, {
     headersTimeout: 0,
     bodyTimeout: 0,
     webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
     connect: rememberingIn(sockets),
   })
+  const dispatcher = agent.compose(uncompressed)
   const followers = new Set<Follower>()
   let stream: WebSocket
   let timer: NodeJS.Timeout | undefined
@@ -103,7 +104,7 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
     stream.close()
     // A server that hangs would never answer the closing frame.
     for (const socket of sockets) socket.destroySoon()
-    void dispatcher.destroy()
+    void agent.destroy()
   }
 
   const tried = new Promise<void>((resolve) => {
@@ -120,6 +121,12 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
       if (followers.size === 0 && (retired || stream.readyState !== WebSocket.OPEN)) close()
     },
   }
+}
+
+/** Does not offer to inflate messages, as undici's WebSocket always does: that takes longer than what it saves to send. */
+const uncompressed: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (request, handler) => {
+  const headers = Object.entries(request.headers ?? {}).filter(([name]) => name !== 'sec-websocket-extensions')
+  return dispatch({ ...request, headers: Object.fromEntries(headers) }, handler)
 }
 
 /** Connects as undici does, and keeps the sockets, which an agent forgets once they are WebSockets. */

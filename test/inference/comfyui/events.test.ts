@@ -262,6 +262,14 @@ describe('the connection for events', () => {
     expect(heard).toEqual([clientId, clientId])
   })
 
+  it('offers no compression, which costs more than it saves', async () => {
+    const { standIn, generate } = await givenBackend()
+    await generate()
+    const opened = standIn.journal.find(({ path }) => path.startsWith('/ws'))
+    expect(opened?.headers.upgrade).toBe('websocket')
+    expect(opened?.headers).not.toHaveProperty('sec-websocket-extensions')
+  })
+
   it('is not kept to a server that never answers the closing', async () => {
     const { address, sockets } = await givenMuteServer()
     const events = createServerEvents(address)
