@@ -44,7 +44,7 @@ const SECONDS = [0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300]
 export function runMetrics({ counter, histogram }: Meters, ends: EndMetrics) {
   const seconds = histogram(
     'run_duration_seconds',
-    'Inferences that succeeded: from the request to the answer of the GPU server.',
+    'Inferences that succeeded: from their turn on the GPU server to its answer.',
     ['backend', 'model'],
     SECONDS,
   )
