@@ -37,6 +37,7 @@ async function givenOneBehindAnother() {
     const { rows } = await service.db.pool.query('SELECT id, status FROM generations')
     return ids.map((id) => rows.find((row) => row.id === id)?.status)
   }
+  await until(async () => (await statusesOf())[0] === 'succeeded', 'the first one being stored')
   const allSucceed = async () => {
     gpu.set({ held: false })
     await until(async () => (await statusesOf()).every((status) => status === 'succeeded'), 'all to succeed')
