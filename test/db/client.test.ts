@@ -174,7 +174,7 @@ describe('a query', () => {
 
   it.each([
     ['its data', 'SELECT 1 / 0', '22012'],
-    ['a constraint', `INSERT INTO users (username, credits) VALUES ('in-debt', -1)`, '23514'],
+    ['a constraint', `INSERT INTO users (username) VALUES ('no name')`, '23514'],
     ['a trigger', `DO $$ BEGIN RAISE EXCEPTION 'no'; END $$`, 'P0001'],
     ['its time', 'SET statement_timeout = 10; SELECT pg_sleep(1)', '57014'],
   ])('that Postgres refuses for %s keeps its connection usable', async (_for, text, state) => {
