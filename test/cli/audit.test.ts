@@ -11,6 +11,9 @@ const BEFORE_REDIS = [
   'balance-is-sum-of-ledger',
   'ledger-balances-add-up',
   'no-negative-balance',
+  'expiring-credits-add-up',
+  'periods-are-granted-once',
+  'periods-are-settled-in-time',
   'charged-exactly-once',
   'refunded-exactly-once',
   'idempotency-keys-stay-with-their-user',
@@ -43,7 +46,7 @@ describe('audit of a service in order', () => {
     const lines = (await easel.text('audit')).split('\n')
     expect(lines[0]).toMatch(/^check +violations +such as$/)
     expect(lines[1]).toMatch(/^balance-is-sum-of-ledger +0 +-$/)
-    expect(lines.at(-1)).toBe('All 23 checks passed.')
+    expect(lines.at(-1)).toBe('All 26 checks passed.')
   })
 
   it.skipIf(!redisAvailable)(
@@ -77,7 +80,7 @@ describe('audit of a service with a violation', () => {
     const { code, stdout } = await audited.easel.run('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(new RegExp(`^balance-is-sum-of-ledger +1 +${audited.user.username}$`, 'm'))
-    expect(stdout).toMatch(/\n1 of 23 checks found violations\.\n$/)
+    expect(stdout).toMatch(/\n1 of 26 checks found violations\.\n$/)
   })
 })
 

@@ -133,7 +133,7 @@ describe('a model version with parameters and a price of its own', () => {
       defaults: { steps: 8, cfg_scale: 1, width: 256, height: 256, sampler: 'euler' },
       limits: { steps: { min: 1, max: 30 }, batch_size: { min: 1, max: 2 } },
       ignored: ['negative_prompt', 'cfg_scale'],
-      ...{ size_multiple: 8, pixels: 2048 * 1536, scale: 1 },
+      ...{ size_multiple: 8, pixels: 2048 * 1536, scale: 1, in_plan: true },
     })
   })
 })

@@ -68,3 +68,28 @@ it('an audit finds a refund of a job that succeeded, one that is higher than the
   await breaking(`UPDATE credit_ledger SET delta = delta + 1 WHERE kind = 'refund' AND generation_id = $1`, [failed.id])
   expect(await violated(env)).toMatchObject({ 'refunded-exactly-once': 2 })
 })
+
+it('an audit finds credits that expire and do not follow from the ledger', async () => {
+  const { user, breaking, violated } = audited
+  await breaking('UPDATE users SET expiring_credits = 5 WHERE id = $1', [user.id])
+  expect(await violated()).toEqual({ 'expiring-credits-add-up': 1 })
+})
+
+it('an audit finds a period that was granted twice', async () => {
+  const { user, breaking, violated } = audited
+  await breaking('DROP INDEX credit_ledger_ref')
+  for (let n = 0; n < 2; n++)
+    await breaking(
+      `WITH given AS (UPDATE users SET credits = credits + 5 WHERE id = $1 RETURNING credits)
+       INSERT INTO credit_ledger (user_id, kind, delta, balance, ref, expiring_balance)
+       SELECT $1, 'grant', 5, credits, 'period:2027-01-01T00:00:00.000Z', 0 FROM given`,
+      [user.id],
+    )
+  expect(await violated()).toEqual({ 'periods-are-granted-once': 2 })
+})
+
+it('an audit finds a subscription whose period nobody has settled', async () => {
+  const { user, breaking, violated } = audited
+  await breaking(`UPDATE subscriptions SET check_at = now() - interval '1 hour' WHERE user_id = $1`, [user.id])
+  expect(await violated()).toEqual({ 'periods-are-settled-in-time': 1 })
+})
