@@ -11,6 +11,8 @@ interface ProviderOptions {
   readonly clientSecret: string
   /** Where the provider sends browsers back to. */
   readonly redirectUri: string
+  /** Whose group they are in, and the claim with somebody's groups. */
+  readonly operators?: { readonly group: string; readonly claim: string } | undefined
 }
 
 type Claims = Readonly<Record<string, unknown>>
@@ -20,12 +22,15 @@ const TIMEOUT_SECONDS = 8
 const fetchLimited = limitedFetch(1024 * 1024)
 /** OpenID Connect allows subjects of so many characters. */
 const MAX_SUBJECT_LENGTH = 255
+/** So many of somebody's groups are looked at. */
+const MAX_GROUPS = 500
 
 /** Loaded by the first who signs in so. */
 const load = () => import('openid-client')
 
 /** OpenID Connect: the authorization code flow with PKCE, state and nonce. */
-export function identityProvider({ issuer, clientId, clientSecret, redirectUri }: ProviderOptions): IdentityProvider {
+export function identityProvider(options: ProviderOptions): IdentityProvider {
+  const { issuer, clientId, clientSecret, redirectUri, operators } = options
   const { host } = new URL(issuer)
   const failures = providerFailures(host)
   let discovered: Promise<Configuration> | undefined
@@ -58,6 +63,12 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
     })
   }
 
+  // Some providers tell groups only to who asks for a scope of this name; others refuse a scope that they do not know.
+  const scopesAt = (supported: unknown) =>
+    operators && Array.isArray(supported) && supported.includes(operators.claim)
+      ? `openid email profile ${operators.claim}`
+      : 'openid email profile'
+
   return {
     host,
 
@@ -68,7 +79,7 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
       const checks = { state: client.randomState(), nonce: client.randomNonce(), verifier }
       const url = client.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
-        scope: 'openid email profile',
+        scope: scopesAt(config.serverMetadata().scopes_supported),
         state: checks.state,
         nonce: checks.nonce,
         code_challenge: await client.calculatePKCECodeChallenge(verifier),
@@ -89,11 +100,21 @@ export function identityProvider({ issuer, clientId, clientSecret, redirectUri }
       const { issuer, userinfo_endpoint } = config.serverMetadata()
       if (subject === '' || subject.length > MAX_SUBJECT_LENGTH || ![subject, issuer].every(isStorable))
         return failures.signingIn(new Error('the ID token has no "sub" that can be kept'))
-      const userInfo = async (): Promise<Claims> =>
-        userinfo_endpoint === undefined
-          ? {}
-          : fetchUserInfo(config, tokens.access_token, subject).catch(failures.signingIn)
-      return { identity: { issuer, subject }, profile: async () => profileOf(claims, userInfo) }
+      let asked: Promise<Claims> | undefined
+      const userInfo = async (): Promise<Claims> => {
+        if (userinfo_endpoint === undefined) return {}
+        asked ??= fetchUserInfo(config, tokens.access_token, subject).catch(failures.signingIn)
+        return asked
+      }
+      return {
+        identity: { issuer, subject },
+        profile: () => profileOf(claims, userInfo),
+        async isOperator() {
+          if (!operators) return undefined
+          const { group, claim } = operators
+          return isAmong(group, claims[claim] ?? (await userInfo())[claim])
+        },
+      }
     },
   }
 }
@@ -125,6 +146,10 @@ function verification({ email_verified, xms_edov }: Claims): boolean | undefined
 
 const nameIn = ({ preferred_username, name }: Claims): string | undefined =>
   [preferred_username, name].find((it): it is string => typeof it === 'string' && it !== '')
+
+/** @param groups may be anything: some providers write a list, others a text where there is one */
+const isAmong = (group: string, groups: unknown): boolean =>
+  Array.isArray(groups) ? groups.slice(0, MAX_GROUPS).includes(group) : groups === group
 
 /** Codes that speak of the provider's server and not of who wanted to sign in. */
 const FAULTS = [

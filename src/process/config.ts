@@ -81,6 +81,8 @@ const variables = z.object({
   OIDC_ISSUER: issuerUrl.optional(),
   OIDC_CLIENT_ID: z.string().optional(),
   OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_OPERATOR_GROUP: z.string().optional(),
+  OIDC_GROUPS_CLAIM: z.string().default('groups'),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
   EASEL_COMMIT: z
@@ -119,6 +121,10 @@ export function parseConfig(env: Record<string, string | undefined>) {
     if (missing.length > 0 && missing.length < names.length)
       throw new ConfigError(`${names.join(', ')} belong together: set ${missing.join(' and ')}, too, or none of them`)
   }
+  if (v.OIDC_OPERATOR_GROUP !== undefined && v.OIDC_ISSUER === undefined)
+    throw new ConfigError(
+      'OIDC_OPERATOR_GROUP works with an identity provider only: set OIDC_ISSUER, too, or leave it out',
+    )
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
   return Object.freeze({
     databaseUrl: v.DATABASE_URL,
@@ -170,7 +176,10 @@ export function parseConfig(env: Record<string, string | undefined>) {
     /** The identity provider, where there is one. */
     oidc:
       v.OIDC_ISSUER && v.OIDC_CLIENT_ID && v.OIDC_CLIENT_SECRET
-        ? { issuer: v.OIDC_ISSUER, clientId: v.OIDC_CLIENT_ID, clientSecret: v.OIDC_CLIENT_SECRET }
+        ? {
+            ...{ issuer: v.OIDC_ISSUER, clientId: v.OIDC_CLIENT_ID, clientSecret: v.OIDC_CLIENT_SECRET },
+            operators: v.OIDC_OPERATOR_GROUP ? { group: v.OIDC_OPERATOR_GROUP, claim: v.OIDC_GROUPS_CLAIM } : undefined,
+          }
         : undefined,
     /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
     traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,

@@ -56,12 +56,13 @@ async function signInAt({ discovery, header, claims, userInfo, key = own.private
     clientId: CLIENT.id,
     clientSecret: CLIENT.secret,
     redirectUri: CALLBACK,
+    operators: { group: 'admins', claim: 'groups' },
   })
   try {
     const { checks } = await provider.begin()
     nonce = checks.nonce
-    const { identity, profile } = await provider.end(`code=code&state=${checks.state}`, checks)
-    return { subject: identity.subject, ...(await profile()) }
+    const { identity, profile, isOperator } = await provider.end(`code=code&state=${checks.state}`, checks)
+    return { subject: identity.subject, ...(await profile()), isOperator: await isOperator() }
   } catch (error) {
     expect(error).toBeInstanceOf(SignInFailed)
     return (error as SignInFailed).status
@@ -127,6 +128,22 @@ it.each([
   `${'a'.repeat(250)}@mail.test`,
 ])('%s is no address', async (email) => {
   expect(await signInAt({ claims: { email, email_verified: true } })).toMatchObject({ lacks: 'address' })
+})
+
+it.each<[string, unknown]>([
+  ['a number', 7],
+  ['a flag', true],
+  ['an object', { admins: true, 0: 'admins', length: 1, includes: 'admins' }],
+  ['lists in a list', [['admins']]],
+  ['objects in a list', [{ name: 'admins' }, null, 7, { toString: 'admins' }]],
+  ['the name with a NUL', ['admins\0', '\0admins']],
+  ['a letter that looks alike', ['аdmins']],
+  ['the name in another normal form', ['admins\u0301']],
+  ['a long text', 'admins '.repeat(10_000)],
+  ['a long list', [...Array(20_000).fill('staff'), 'admins']],
+])('groups that are %s make nobody an operator', async (_what, groups) => {
+  expect(await signInAt({ claims: { groups } })).toMatchObject({ subject: 'somebody', isOperator: false })
+  expect(await signInAt({ userInfo: { groups } })).toMatchObject({ subject: 'somebody', isOperator: false })
 })
 
 const TWO_MEGABYTES = ' '.repeat(2 * 1024 * 1024)

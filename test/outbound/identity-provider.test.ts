@@ -10,12 +10,19 @@ async function givenProvider(options: Parameters<typeof startOidc>[0] = {}) {
   return oidc
 }
 
-const providerOf = (issuer: string) =>
-  identityProvider({ issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret, redirectUri: CALLBACK })
+type Operators = NonNullable<Parameters<typeof identityProvider>[0]['operators']>
+
+const providerOf = (issuer: string, operators?: Operators) =>
+  identityProvider({ issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret, redirectUri: CALLBACK, operators })
 
 /** Signs the provider's person in. `change` what comes back with the browser. */
-async function signIn(oidc: OidcServer, change: (query: string) => string = (query) => query, issuer = oidc.issuer) {
-  const provider = providerOf(issuer)
+async function signIn(
+  oidc: OidcServer,
+  change: (query: string) => string = (query) => query,
+  issuer = oidc.issuer,
+  operators?: Operators,
+) {
+  const provider = providerOf(issuer, operators)
   const { url, checks } = await provider.begin()
   const back = await wayThrough(oidc.issuer, url)
   return provider.end(change(back.split('?')[1] ?? ''), checks)
@@ -206,5 +213,66 @@ describe('the address', () => {
     const { name: _, ...profile } = await (await signIn(oidc)).profile()
     expect(profile).toEqual(expected)
     expect(oidc.userInfos).toBe(asked)
+  })
+})
+
+describe('the group of operators', () => {
+  const inGroups = { group: 'admins', claim: 'groups' }
+  const many = (before: number) => [...Array.from({ length: before }, (_, n) => `group ${n}`), 'admins']
+  const isOperatorIn = async (oidc: OidcServer, operators?: Operators) =>
+    (await signIn(oidc, undefined, undefined, operators)).isOperator()
+
+  it.each<[string, object, object, boolean, number]>([
+    ['is among those of the ID token', { groups: ['staff', 'admins'] }, {}, true, 0],
+    ['may be the only one, as text', { groups: 'admins' }, {}, true, 0],
+    ['is looked for at userinfo if the ID token names none', {}, { groups: ['admins'] }, true, 1],
+    ['is looked for there if the ID token says null', { groups: null }, { groups: 'admins' }, true, 1],
+    ['is not looked for there if the ID token names others', { groups: ['staff'] }, { groups: ['admins'] }, false, 0],
+    ['is not there if neither names any', {}, {}, false, 1],
+    ['is not a part of a name', { groups: ['admins2', ' admins', 'the admins'] }, {}, false, 0],
+    ['is not the name in another case', { groups: ['Admins'] }, {}, false, 0],
+    ['is not a part of a text', { groups: 'staff,admins' }, {}, false, 0],
+    ['is in another claim', { roles: ['admins'] }, {}, false, 1],
+    ['is the last one that is looked at', { groups: many(499) }, {}, true, 0],
+    ['comes after all that are looked at', { groups: many(500) }, {}, false, 0],
+  ])('%s', async (_what, idToken, userInfo, expected, asked) => {
+    const oidc = await givenProvider()
+    oidc.person = { sub: 'ann', ...userInfo }
+    oidc.idToken = idToken as never
+    expect(await isOperatorIn(oidc, inGroups)).toBe(expected)
+    expect(oidc.userInfos).toBe(asked)
+  })
+
+  it('is looked for in the claim that the operator names', async () => {
+    const oidc = await givenProvider()
+    oidc.person = { sub: 'ann', roles: ['admins'] }
+    expect(await isOperatorIn(oidc, { group: 'admins', claim: 'roles' })).toBe(true)
+  })
+
+  it('is not looked for if there is none', async () => {
+    const oidc = await givenProvider()
+    oidc.person = { sub: 'ann', groups: ['admins', 'undefined'] }
+    expect(await isOperatorIn(oidc)).toBeUndefined()
+    expect(oidc.userInfos).toBe(0)
+  })
+
+  it('costs no second question at userinfo', async () => {
+    const oidc = await givenProvider()
+    oidc.person = { sub: 'ann', groups: ['admins'] }
+    const { profile, isOperator } = await signIn(oidc, undefined, undefined, inGroups)
+    await profile()
+    expect([await isOperator(), oidc.userInfos]).toEqual([true, 1])
+  })
+
+  it('is asked for by a scope where the provider has one of the claim’s name', async () => {
+    const scopeAt = async (options: Parameters<typeof startOidc>[0], operators?: Operators) => {
+      const { url } = await providerOf((await givenProvider(options)).issuer, operators).begin()
+      return new URL(url).searchParams.get('scope')
+    }
+    expect(await scopeAt({}, inGroups)).toBe('openid email profile groups')
+    expect(await scopeAt({}, { group: 'admins', claim: 'roles' })).toBe('openid email profile')
+    expect(await scopeAt({})).toBe('openid email profile')
+    for (const scopes_supported of [undefined, ['openid'], 'groups', 7])
+      expect(await scopeAt({ discovery: { scopes_supported } }, inGroups)).toBe('openid email profile')
   })
 })

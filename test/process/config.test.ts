@@ -64,6 +64,8 @@ const VARIABLES = [
   'OIDC_ISSUER',
   'OIDC_CLIENT_ID',
   'OIDC_CLIENT_SECRET',
+  'OIDC_OPERATOR_GROUP',
+  'OIDC_GROUPS_CLAIM',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_SDK_DISABLED',
   'EASEL_COMMIT',
@@ -456,6 +458,19 @@ describe('signing in to the website', () => {
     )
     expect(refusalOf({ ...REQUIRED, ...OIDC, OIDC_ISSUER: 'http://id.example' })).toBe(
       'OIDC_ISSUER must begin with https://, except on localhost',
+    )
+  })
+
+  it('takes operators from a group of the provider if OIDC_OPERATOR_GROUP names it', () => {
+    const operators = (env: Record<string, string>) => parse({ ...OIDC, ...env }).oidc?.operators
+    expect(operators({ OIDC_GROUPS_CLAIM: 'roles' })).toBeUndefined()
+    expect(operators({ OIDC_OPERATOR_GROUP: 'The admins' })).toEqual({ group: 'The admins', claim: 'groups' })
+    expect(operators({ OIDC_OPERATOR_GROUP: 'admins', OIDC_GROUPS_CLAIM: 'roles' })).toEqual({
+      group: 'admins',
+      claim: 'roles',
+    })
+    expect(refusalOf({ ...REQUIRED, OIDC_OPERATOR_GROUP: 'admins' })).toBe(
+      'OIDC_OPERATOR_GROUP works with an identity provider only: set OIDC_ISSUER, too, or leave it out',
     )
   })
 })

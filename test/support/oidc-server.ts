@@ -23,15 +23,19 @@ interface Options {
 export interface OidcServer {
   readonly issuer: string
   readonly port: number
-  /** Who signs in next; nobody: they refuse. `idToken`: what the ID token says of them; the rest is only at userinfo. */
+  /**
+   * Who signs in next; nobody: they refuse. `idToken`: what the ID token says of them; the rest is only at userinfo. Of
+   * their `groups` it speaks if it is asked for the scope of this name.
+   */
   person: Person | undefined
   idToken: Claims
-  /** How often userinfo was asked. */
+  /** How often userinfo was asked, and whether it is broken. */
   userInfos: number
+  userInfoFails: boolean
   close(): Promise<void>
 }
 
-const SCOPED = ['email', 'email_verified', 'xms_edov', 'preferred_username', 'name']
+const SCOPED = ['email', 'email_verified', 'xms_edov', 'preferred_username', 'name', 'roles']
 
 export async function startOidc({ port = 0, path = '', discovery }: Options = {}): Promise<OidcServer> {
   const server = createServer()
@@ -41,7 +45,7 @@ export async function startOidc({ port = 0, path = '', discovery }: Options = {}
   const base = path.replace(/\/$/, '')
   const people = new Map<string, Person>()
   const self: OidcServer = {
-    ...{ issuer, port: listens, person: undefined, idToken: {}, userInfos: 0 },
+    ...{ issuer, port: listens, person: undefined, idToken: {}, userInfos: 0, userInfoFails: false },
     close() {
       server.closeAllConnections()
       return new Promise((closed) => server.close(() => closed()))
@@ -49,7 +53,7 @@ export async function startOidc({ port = 0, path = '', discovery }: Options = {}
   }
   const provider = new Provider(issuer, {
     clients: [{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [CALLBACK] }],
-    claims: { email: SCOPED },
+    claims: { email: SCOPED, groups: ['groups'] },
     conformIdTokenClaims: false,
     cookies: { keys: ['test'] },
     features: { devInteractions: { enabled: false } },
@@ -73,7 +77,10 @@ export async function startOidc({ port = 0, path = '', discovery }: Options = {}
         return end.call(response.setHeader('content-length', Buffer.byteLength(changed)), changed, 'utf8')
       }) as typeof end
     }
-    if (request.url === '/me') self.userInfos++
+    if (request.url === '/me') {
+      self.userInfos++
+      if (self.userInfoFails) return response.writeHead(500).end()
+    }
     if (!request.url.startsWith('/interaction/')) return answer(request, response)
     const { prompt, params } = await provider.interactionDetails(request, response)
     const { person } = self
@@ -83,7 +90,7 @@ export async function startOidc({ port = 0, path = '', discovery }: Options = {}
       return provider.interactionFinished(request, response, { login: { accountId: person.sub } })
     }
     const grant = new provider.Grant({ accountId: person.sub, clientId: params.client_id })
-    grant.addOIDCScope('openid email profile')
+    grant.addOIDCScope('openid email profile groups')
     return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } })
   })
   return self

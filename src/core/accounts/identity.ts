@@ -30,8 +30,16 @@ export interface IdentityProvider {
   readonly host: string
   /** Where to send the browser, and what it must keep until it comes back. @throws SignInFailed */
   begin(): Promise<{ readonly url: string; readonly checks: SignInChecks }>
-  /** Reads what the provider sent back with the browser. `profile` may ask the provider. Both @throws SignInFailed */
-  end(query: string, checks: SignInChecks): Promise<{ identity: Identity; profile(): Promise<Profile> }>
+  /** Reads what the provider sent back with the browser. @throws SignInFailed */
+  end(query: string, checks: SignInChecks): Promise<IdentifiedPerson>
+}
+
+/** Who signed in at the provider. What is a function may ask it. @throws SignInFailed */
+interface IdentifiedPerson {
+  readonly identity: Identity
+  profile(): Promise<Profile>
+  /** Whether they are in the group of operators; undefined: there is none. */
+  isOperator(): Promise<boolean | undefined>
 }
 
 interface SignInChecks {
@@ -64,7 +72,7 @@ const NAMES_TRIED = 20
  */
 export async function accountOfIdentity(
   identities: IdentityStore,
-  { identity, profile }: Awaited<ReturnType<IdentityProvider['end']>>,
+  { identity, profile }: Pick<IdentifiedPerson, 'identity' | 'profile'>,
   signUpIsOpen: boolean,
 ): Promise<{ readonly accountId: string } | { readonly lacks: 'address' | 'verification' | 'account' }> {
   const known = await identities.find(identity)

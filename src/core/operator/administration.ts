@@ -21,6 +21,8 @@ export interface ListedAccount {
 export interface AdministeredAccount
   extends Omit<ListedAccount, 'plan' | 'status' | 'activeGenerationId' | 'lastSeenAt'> {
   readonly subscription: Subscription | null
+  /** Whether the role came from a group of the identity provider. */
+  readonly roleFromGroup: boolean
 }
 
 export interface AdministeredKey {
@@ -63,6 +65,8 @@ export interface Administration {
     /** By name, ignoring case: the account that has it now, else the one deleted last. `id`: exactly this one. */
     find(username: string, id?: string): Promise<AdministeredAccount | undefined>
     setRole(id: string, role: Role): Promise<void>
+    /** Gives the role of operators, or takes it if it was given so. Resolves to the name of an account that changed. */
+    setRoleFromGroup(id: string, isInGroup: boolean): Promise<string | undefined>
     /** False: another account has this address. */
     setEmail(id: string, email: string | null): Promise<boolean>
   }

@@ -2,7 +2,7 @@ import type { Page, PageRequest } from '../../lib/page.js'
 
 /** One thing that an operator does. */
 export interface OperatorAct {
-  /** The username; on the command line, `command line` and who runs it. */
+  /** The username; on the command line, `command line` and who runs it; `identity provider` where a sign-in did it. */
   readonly actor: string
   /** In words, in the past tense: `granted 10 credits`. */
   readonly action: string

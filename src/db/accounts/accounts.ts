@@ -171,7 +171,21 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
     },
 
     async setRole(id: string, role: Role): Promise<void> {
-      await orm.update(u).set({ role }).where(eq(u.id, id))
+      await orm.update(u).set({ role, roleFromGroup: false }).where(eq(u.id, id))
+    },
+
+    /**
+     * Makes an operator of a subscriber who is in the group, and a subscriber of an operator who was made one so and is not
+     * in it any more. Resolves to the name of an account that changed.
+     */
+    async setRoleFromGroup(id: string, isInGroup: boolean): Promise<string | undefined> {
+      const hasOther = isInGroup ? eq(u.role, 'subscriber') : and(eq(u.role, 'operator'), u.roleFromGroup)
+      const [changed] = await orm
+        .update(u)
+        .set({ role: isInGroup ? 'operator' : 'subscriber', roleFromGroup: isInGroup })
+        .where(and(eq(u.id, id), isNull(u.deletedAt), hasOther))
+        .returning(columns(u, 'username'))
+      return changed?.username
     },
 
     /** Marks the user as deleted and keeps what they have. Resolves to the time of the first deletion. */

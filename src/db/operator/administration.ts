@@ -86,6 +86,7 @@ export function administration(db: Database): Administration {
       },
 
       setRole: users.setRole,
+      setRoleFromGroup: users.setRoleFromGroup,
       setEmail: users.setEmail,
       delete: users.delete,
     },

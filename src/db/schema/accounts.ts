@@ -33,6 +33,8 @@ export const users = pgTable(
     passwordHash: text('password_hash'),
     role: text('role').$type<Role>().notNull().default('subscriber'),
     expiringCredits: int8('expiring_credits').notNull().default(0),
+    /** Whether the role came from a group of the identity provider. */
+    roleFromGroup: boolean('role_from_group').notNull().default(false),
   },
   (t) => [
     check('users_username_check', sql`${t.username} ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'`),

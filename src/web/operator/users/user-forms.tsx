@@ -173,7 +173,7 @@ export const AccountCard = ({
   account: AdministeredAccount
   isOwn: boolean
 }) => {
-  const { id, username, email, role, deletedAt } = account
+  const { id, username, email, role, roleFromGroup, deletedAt } = account
   const otherRole = role === 'operator' ? 'subscriber' : 'operator'
   const makeOther = otherRole === 'operator' ? 'Make operator' : 'Make subscriber'
   return (
@@ -184,7 +184,9 @@ export const AccountCard = ({
           <code>{id}</code>
         </Fact>
         <Fact name="Email">{email ? <bdi>{email}</bdi> : 'None'}</Fact>
-        <Fact name="Role">{role}</Fact>
+        <Fact name="Role">
+          {role === 'operator' && roleFromGroup ? `${role}, by a group of the identity provider` : role}
+        </Fact>
         {deletedAt && (
           <Fact name="Deleted">
             <Moment at={deletedAt} />

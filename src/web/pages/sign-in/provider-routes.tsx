@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { accountOfIdentity, SignInFailed } from '../../../core/accounts/identity.js'
+import { applyGroupRole } from '../../../core/operator/group-role.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -73,13 +74,15 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     const tries = await ports.guesses.hit(`sign-in:provider:${networkOf(request.ip)}`, WINDOW_MS, TRIES_PER_NETWORK)
     if (tries.current > TRIES_PER_NETWORK) return refuse(429, TOO_MANY)
     try {
-      const found = await accountOfIdentity(
-        ports.identities,
-        await provider.end(request.url.split('?')[1] ?? '', kept),
-        signUpIsOpen,
-      )
-      if ('accountId' in found && (await cookies.signIn(request, reply, found.accountId)))
-        return reply.redirect(next, 303)
+      const person = await provider.end(request.url.split('?')[1] ?? '', kept)
+      const found = await accountOfIdentity(ports.identities, person, signUpIsOpen)
+      if ('accountId' in found) {
+        const { accountId } = found
+        // Before the session: one must not begin with a role that this sign-in takes.
+        const isOperator = await person.isOperator()
+        if (isOperator !== undefined) await applyGroupRole(ports.recorded, accountId, isOperator)
+        if (await cookies.signIn(request, reply, accountId)) return reply.redirect(next, 303)
+      }
       const lacks = 'lacks' in found ? found.lacks : 'account'
       request.log.warn(`the identity provider signed somebody in who has no account here: ${NO_ACCOUNT[lacks]}`)
       return refuse(403, noAccount(provider.host)[lacks])
