@@ -86,8 +86,6 @@ interface ServerKind<Server extends Discovered, Model> {
   infer(asked: Asked<Server, Model>, call: Call): Promise<InferredImage[]>
 }
 
-const NO_WORKFLOWS = ['It draws no workflows: only ComfyUI does.']
-
 /** A server as it was when it was asked, and the definitions that were needed then, by name. */
 interface Known<Server> {
   readonly server: Server
@@ -124,7 +122,7 @@ export function serverBackend<Server extends Discovered, Model>(kind: ServerKind
     const lacks = [...now.definitions.keys()].flatMap((filename) => {
       const checkpoint = checkpointIn(now, filename)
       if (checkpoint) return [[filename, lacksOf(now.server, checkpoint)] as const]
-      return kind.drawsWorkflows ? [] : [[filename, NO_WORKFLOWS] as const]
+      return kind.drawsWorkflows ? [] : [[filename, ['It draws no workflows: only ComfyUI does.']] as const]
     })
     const able = lacks.filter(([, sentences]) => sentences.length === 0).map(([filename]) => filename)
     // The catalog has no other names, and Postgres would refuse the whole list.
@@ -259,9 +257,8 @@ function once(callback: (() => void) | undefined) {
 }
 
 /**
- * Runs `work` within its time limits; the time in the server's queue counts separately from the drawing.
- * @throws BackendError only: `canceled` when the signal aborted, `timeout` after `timeoutMs` of drawing, `busy` after
- *   `queueMs` of waiting, or what the work failed with
+ * Runs `work` within its time limits; the time in the server's queue counts separately from the drawing. @throws BackendError
+ * only: `canceled` when `signal` aborted, `timeout` after `timeoutMs` of drawing, `busy` after `queueMs` of waiting, or its own
  */
 async function limited<T>(
   name: string,

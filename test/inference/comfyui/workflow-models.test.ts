@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import type { ModelDefinition } from '../../../src/core/catalog/model-definition.js'
@@ -225,9 +225,10 @@ it('an extension that changes what was asked for is found out; a literal that th
     '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }),
   })
   const { standIn, generate } = await given(cast)
-  const attemptId = '7d1c1f3a-53b7-4a39-8f0e-0123456789ab'
   const ranWith = async (change: (nodes: Nodes) => void) => {
-    await generate({ model: FLUX, attemptId, seeds: [3] })
+    // Its own: what is erased after an image must not be this one's.
+    const attemptId = randomUUID()
+    await generate({ model: FLUX, seeds: [3] })
     const prompt = structuredClone(standIn.asked().at(-1)?.prompt) as Nodes
     change(prompt)
     const outputs = { easel_image_0: { images: [{ filename: 'x.png', subfolder: '', type: 'temp' }] } }
