@@ -1,6 +1,6 @@
 import type { ImageContent } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import { type Caller, isAllowedModel, usualAllowed } from '../core/accounts/account.js'
+import { type Caller, defaultModelFor, isAllowedModel } from '../core/accounts/account.js'
 import { type ModelVersion, requireAvailable } from '../core/catalog/model-version.js'
 import { AppError, invalidApiKey } from '../core/errors.js'
 import { cancelGeneration } from '../core/generations/cancel.js'
@@ -143,7 +143,7 @@ export function generationTools({ ports, leaving, pageUrl }: GenerationToolOptio
     if (typeof id === 'number') return requireAvailable(await ports.models.find(id), id)
     const usual = await ports.models.findDefault()
     if (usual && isAllowedModel(caller, usual.id)) return usual
-    const own = usualAllowed(caller, await ports.models.listEnabled(), undefined)
+    const own = defaultModelFor(caller, await ports.models.listEnabled(), undefined)
     if (own) return own
     throw new AppError('model_unavailable', 'No model is available for generation now. Try again later.')
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isAllowedModel, usualAllowed } from '../core/accounts/account.js'
+import { defaultModelFor, isAllowedModel } from '../core/accounts/account.js'
 import { type ModelVersion, requireAvailable } from '../core/catalog/model-version.js'
 import { lowestPrice } from '../core/catalog/price.js'
 import { checkPrompt } from '../core/generations/submit/check-prompt.js'
@@ -92,7 +92,7 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
       async run(_, { caller }) {
         const [all, general] = await Promise.all([models.listEnabled(), models.findDefault()])
         const enabled = all.filter(({ id }) => isAllowedModel(caller, id))
-        const usual = usualAllowed(caller, enabled, general)
+        const usual = defaultModelFor(caller, enabled, general)
         const views = enabled.map((it) => ({
           ...viewOf(described, {
             ...{ ...it, creditsPerImage: lowestPrice(it) },

@@ -7,7 +7,7 @@ import { ownKeyStore } from '../db/accounts/api-keys.js'
 import { identityStore } from '../db/accounts/identities.js'
 import { spendingStore } from '../db/accounts/ledger.js'
 import { credentialStore, sessionStore, unsentMailStore } from '../db/accounts/sessions.js'
-import { planStandings } from '../db/accounts/subscription-periods.js'
+import { currentPeriods } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
 import type { Database } from '../db/client.js'
 import { cancelStore } from '../db/generations/end.js'
@@ -61,7 +61,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     auditResults: auditResults(db.pool),
     ownKeys: ownKeyStore(db),
     spending: spendingStore(db),
-    planStandings: planStandings(db),
+    currentPeriods: currentPeriods(db),
     guesses: counter,
   }
   return { website: website({ ...config, ports: all, provider, leaving: shared.leaving }), stop }

@@ -56,7 +56,7 @@ export const isAllowedModel = ({ keyModels, planLimits }: Limits, modelVersionId
   [keyModels, planLimits?.models].every((models) => models?.includes(modelVersionId) ?? true)
 
 /** What is drawn with where the caller names none: the usual one, else the first on offer that the caller may use. */
-export const usualAllowed = <Model extends { readonly id: number }>(
+export const defaultModelFor = <Model extends { readonly id: number }>(
   caller: Limits,
   enabled: readonly Model[],
   usual: Model | undefined,

@@ -171,8 +171,8 @@ export function expiryAtEnd(period: Period, { carryOver }: Pick<Plan, 'carryOver
   return { kind: 'expire', credits, expires: true, ref, note: `${period.plan}, left of ${spanOf(period)}` } as const
 }
 
-/** How an account stands with the plan of its subscription. */
-export interface PlanStanding {
+/** The period of a subscription that runs, and what comes at its end. */
+export interface CurrentPeriod {
   /** The period that runs. */
   readonly period: Period
   /** Its rule holds at the end of the period. */
@@ -183,18 +183,18 @@ export interface PlanStanding {
   readonly follows: number
 }
 
-export interface PlanStandings {
+export interface CurrentPeriods {
   /** Undefined: no period runs, or the subscription's plan is none that there is. */
-  of(accountId: string): Promise<PlanStanding | undefined>
+  of(accountId: string): Promise<CurrentPeriod | undefined>
 }
 
 /** As settlePeriods would find it if nothing changed until the end of the period that runs. */
-export function standingOf(
+export function currentPeriodOf(
   state: PeriodState,
   plans: { readonly plan: Plan; readonly before: Plan | undefined },
   held: number,
   now: Date,
-): PlanStanding | undefined {
+): CurrentPeriod | undefined {
   const { period } = state
   if (!period || period.end <= now) return undefined
   const { entries } = settlePeriods(state, plans, held, period.end)

@@ -22,7 +22,7 @@ import {
 } from '../statement.js'
 import { STATUS_NOW, SUBSCRIPTION } from './subscriptions.js'
 
-/** What `toCaller` reads, of a key, its user and their subscription. */
+/** What `toCaller` reads, of a key, its user, their subscription and its plan. */
 export const CALLER_COLUMNS = {
   keyId: k.id,
   keyKind: k.kind,
@@ -33,8 +33,8 @@ export const CALLER_COLUMNS = {
   // Null, like the other columns of a subscription, where there is none.
   status: sql<string | null>`${STATUS_NOW}`,
   ...columns(s, 'plan', 'endDate'),
-  planModels: sql<number[] | null>`(SELECT ${p.models} FROM ${p} WHERE ${p.name} = ${s.plan})`,
-  planRateLimit: sql<number | null>`(SELECT ${p.rateLimit} FROM ${p} WHERE ${p.name} = ${s.plan})`,
+  planModels: p.models,
+  planRateLimit: p.rateLimit,
   catalogRevision: sql<string | null>`(SELECT ${catalogRevision.revision} FROM ${catalogRevision})`,
 }
 const CALLER = {
@@ -48,6 +48,7 @@ const FIND_CALLERS = eachOf<CallerRow, 'hash'>(
   'find_callers',
   { hash: 'bytea' },
   sql`SELECT ${selectAs(CALLER)} FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId} LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+         LEFT JOIN ${p} ON ${p.name} = ${s.plan}
        WHERE ${USABLE_KEY} AND ${k.hash} = item.hash`,
 )
 // Leaves out keys that another transaction has locked: waiting for one while it holds others could be a deadlock.

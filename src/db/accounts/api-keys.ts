@@ -1,11 +1,11 @@
 import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { OwnKey, OwnKeyStore } from '../../core/accounts/api-key.js'
 import { type Database, withTransaction } from '../client.js'
-import { FIRST_DAY, SPENT_ON, spentThisMonth, THIS_MONTH } from '../key-conditions.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { generations as g } from '../schema/generations.js'
 import { usage } from '../schema/ledger.js'
+import { FIRST_DAY, SPENT_ON, spentThisMonth, THIS_MONTH } from '../spending.js'
 import { columns, insertInto, param, type RowOf, selectAs, statement, typedParams } from '../statement.js'
 import { STATUS_NOW } from './subscriptions.js'
 

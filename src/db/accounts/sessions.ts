@@ -8,6 +8,7 @@ import {
   apiKeys as k,
   signInLinks as l,
   unsentMails as m,
+  plans as p,
   subscriptions as s,
   sessions as t,
   users as u,
@@ -50,6 +51,7 @@ const SIGNED_IN = {
 const FIND = statement<RowOf<typeof SIGNED_IN>>('find_session')`
   SELECT ${selectAs(SIGNED_IN)} FROM ${t} JOIN ${u} ON ${u.id} = ${t.userId}
     JOIN ${k} ON ${k.userId} = ${u.id} AND ${k.kind} = 'website' LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+    LEFT JOIN ${p} ON ${p.name} = ${s.plan}
    WHERE ${t.tokenHash} = ${param('tokenHash')} AND ${t.expiresAt} > now() AND ${u.deletedAt} IS NULL`
 
 const NOTE_SEEN = statement('note_session_seen')`

@@ -1,12 +1,12 @@
 /** What the periods of subscriptions grant and let expire. */
 import { type SQL, sql } from 'drizzle-orm'
 import {
+  type CurrentPeriods,
+  currentPeriodOf,
   expiryAtEnd,
   type PeriodEntry,
   type Plan,
-  type PlanStandings,
   settlePeriods,
-  standingOf,
 } from '../../core/accounts/plan.js'
 import { type Database, withTransaction } from '../client.js'
 import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
@@ -103,12 +103,14 @@ export const periodStore = (db: Database) => ({
   },
 })
 
-export const planStandings = ({ pool }: Database): PlanStandings => ({
+export const currentPeriods = ({ pool }: Database): CurrentPeriods => ({
   async of(accountId) {
     const state = await READ.first(pool, { userId: accountId, now: undefined })
     const { plan, before } = state ? await plansOf(pool, state) : {}
     return (
-      state && plan && standingOf({ ...state, period: periodOf(state) }, { plan, before }, expiringOf(state), state.now)
+      state &&
+      plan &&
+      currentPeriodOf({ ...state, period: periodOf(state) }, { plan, before }, expiringOf(state), state.now)
     )
   },
 })

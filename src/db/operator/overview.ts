@@ -15,7 +15,7 @@ import { CALLER_COLUMNS, toCaller } from '../accounts/accounts.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
 import { USABLE_KEY } from '../key-conditions.js'
-import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
+import { apiKeys as k, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
 import { columns, param, selectAs, statement } from '../statement.js'
@@ -146,6 +146,7 @@ export const oversight = (db: Database): Oversight => {
         .from(k)
         .innerJoin(u, eq(u.id, k.userId))
         .leftJoin(s, eq(s.userId, u.id))
+        .leftJoin(p, eq(p.name, s.plan))
         .where(and(eq(k.id, keyId), USABLE_KEY, isNull(u.deletedAt)))
       return row && toCaller(row as Parameters<typeof toCaller>[0])
     },

@@ -3,7 +3,7 @@ import type { AccountMails, UnsentMailStore } from '../../core/accounts/account-
 import type { OwnKeyStore } from '../../core/accounts/api-key.js'
 import type { IdentityProvider, IdentityStore } from '../../core/accounts/identity.js'
 import type { SpendingStore } from '../../core/accounts/ledger.js'
-import type { PlanStandings } from '../../core/accounts/plan.js'
+import type { CurrentPeriods } from '../../core/accounts/plan.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
 import type { CancelStore } from '../../core/generations/cancel.js'
 import type { PublishedImages } from '../../core/images/ports.js'
@@ -48,7 +48,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly auditResults: AuditResults
   readonly ownKeys: OwnKeyStore
   readonly spending: SpendingStore
-  readonly planStandings: PlanStandings
+  readonly currentPeriods: CurrentPeriods
   /** Counts the tries to sign in and to change a password, and what is sent by forms. */
   readonly guesses: EventCounter
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import {
+  currentPeriodOf,
   type PeriodState,
   type Plan,
   periodAt,
   periodStart,
   settlePeriods,
-  standingOf,
 } from '../../../src/core/accounts/plan.js'
 
 const PRO: Plan = {
@@ -257,8 +257,8 @@ it('a subscription that has ended and has nothing left to expire is not looked a
 describe('how an account stands with its plan', () => {
   const FEBRUARY = { start: at('2027-02-01'), end: at('2027-03-01'), plan: 'Pro', credits: 100 }
   const active = { status: 'active', endDate: at('2028-01-01'), startedAt: at('2027-01-01'), period: FEBRUARY }
-  const standing = (more: Partial<PeriodState>, plan: Plan, before = plan, now = at('2027-02-14')) =>
-    standingOf({ ...active, ...more }, { plan, before }, 80, now)
+  const current = (more: Partial<PeriodState>, plan: Plan, before = plan, now = at('2027-02-14')) =>
+    currentPeriodOf({ ...active, ...more }, { plan, before }, 80, now)
 
   it.each([
     ['all of its credits expire', {}, PRO, PRO, 80, 100],
@@ -270,11 +270,11 @@ describe('how an account stands with its plan', () => {
     ['what another plan gives', {}, { ...PRO, name: 'Max', credits: 500, carryOver: null }, PRO, 80, 500],
     ['credits at sign-up come once', {}, { ...PRO, signUpCredits: 7 }, PRO, 80, 100],
   ] as const)('%s', (_what, state, plan, before, expires, follows) => {
-    expect(standing(state, plan, before)).toEqual({ period: FEBRUARY, plan: before ?? plan, expires, follows })
+    expect(current(state, plan, before)).toEqual({ period: FEBRUARY, plan: before ?? plan, expires, follows })
   })
 
   it('is nothing that can be told before its first period, and after the end of its last one', () => {
-    expect(standing({ period: null }, PRO)).toBeUndefined()
-    expect(standing({}, PRO, PRO, FEBRUARY.end)).toBeUndefined()
+    expect(current({ period: null }, PRO)).toBeUndefined()
+    expect(current({}, PRO, PRO, FEBRUARY.end)).toBeUndefined()
   })
 })

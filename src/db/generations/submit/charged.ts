@@ -6,10 +6,11 @@ import type { Delivery } from '../../../core/generations/ports.js'
 import type { InsertOutcome, SubmissionStore } from '../../../core/generations/submit/ports.js'
 import { batched, joined } from '../../../lib/batch.js'
 import { DATABASE_TIMES, type Database, withTransaction } from '../../client.js'
-import { spentThisMonth, USABLE_KEY } from '../../key-conditions.js'
+import { USABLE_KEY } from '../../key-conditions.js'
 import { apiKeys as k, users as u } from '../../schema/accounts.js'
 import { generations as g } from '../../schema/generations.js'
 import { creditLedger } from '../../schema/ledger.js'
+import { spentThisMonth } from '../../spending.js'
 import { outcomeUnknown, sqlState, violatedConstraint } from '../../sql-state.js'
 import {
   columns,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isAllowedModel, usualAllowed } from '../../../core/accounts/account.js'
+import { defaultModelFor, isAllowedModel } from '../../../core/accounts/account.js'
 import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS } from '../../../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, type ModelStore, type ModelVersion } from '../../../core/catalog/model-version.js'
 import { MAX_SEED, SAMPLERS, SIZE_STEP } from '../../../core/generations/generation.js'
@@ -182,7 +182,7 @@ const getCapabilitiesSchema = {
 export function capabilitiesRoutes(app: App, models: ModelStore, limit: RateLimit): void {
   app.get('/capabilities', { schema: getCapabilitiesSchema }, async (request, reply) => {
     const [enabled, usual] = await Promise.all([models.listEnabled(), models.findDefault()])
-    const own = usualAllowed(request.caller, enabled, usual)
+    const own = defaultModelFor(request.caller, enabled, usual)
     const body: z.output<typeof capabilities> = {
       limits: {
         prompt_length: drawing.MAX_PROMPT_LENGTH,

@@ -1,5 +1,5 @@
 import type { Subscription } from '../../../core/accounts/account.js'
-import type { PlanStanding } from '../../../core/accounts/plan.js'
+import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import { type AdministeredAccount, LARGE_GRANT } from '../../../core/operator/administration.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
@@ -91,18 +91,18 @@ const STATUSES = ['active', 'past_due', 'canceled']
 interface SubscriptionCardProps {
   readonly path: string
   readonly subscription: Subscription | null
-  readonly standing: PlanStanding | undefined
+  readonly current: CurrentPeriod | undefined
   /** Those that a subscription may begin. */
   readonly plans: readonly ListedPlan[]
 }
 
-export const SubscriptionCard = ({ path, subscription, standing, plans }: SubscriptionCardProps) => {
+export const SubscriptionCard = ({ path, subscription, current, plans }: SubscriptionCardProps) => {
   // `expired` cannot be chosen: with a later end the subscription is active again.
   const status = subscription && subscription.status !== 'expired' ? subscription.status : 'active'
   return (
     <section class="card stack" aria-labelledby="subscription">
       <h2 id="subscription">Subscription</h2>
-      {standing && <RunningPeriod of={standing} />}
+      {current && <RunningPeriod of={current} />}
       <form class="stack" method="post" action={`${path}/subscription`}>
         <Field
           id="plan"
@@ -153,7 +153,7 @@ export const SubscriptionCard = ({ path, subscription, standing, plans }: Subscr
   )
 }
 
-const RunningPeriod = ({ of: { period, expires, follows } }: { of: PlanStanding }) => (
+const RunningPeriod = ({ of: { period, expires, follows } }: { of: CurrentPeriod }) => (
   <dl class="facts">
     <Fact name="Period">
       <Moment at={period.start} only="date" /> to <Moment at={period.end} only="date" />

@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../../core/accounts/ledger.js'
-import type { PlanStanding } from '../../../core/accounts/plan.js'
+import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
 import type { ActiveGeneration, AdministeredAccount, AdministeredKey } from '../../../core/operator/administration.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
@@ -21,7 +21,7 @@ interface UserPageProps {
   readonly keyPrefix: string
   readonly sessions: readonly Session[]
   readonly active: readonly ActiveGeneration[]
-  readonly standing: PlanStanding | undefined
+  readonly current: CurrentPeriod | undefined
   readonly plans: readonly ListedPlan[]
   readonly grant: CreditValues
   readonly correction: CreditValues

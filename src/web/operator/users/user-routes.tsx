@@ -40,7 +40,7 @@ const blankCredits = (): CreditFields => ({ amount: '', reason: '', ref: newToke
 
 /** One user: all about them, and what an operator may do. */
 export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
-  const { administration, ledger, planStandings, plans, sessions, recorded } = ports
+  const { administration, ledger, currentPeriods, plans, sessions, recorded } = ports
 
   async function find(username: string, id?: string): Promise<AdministeredAccount> {
     const account = USERNAME.test(username) ? await administration.accounts.find(username, id) : undefined
@@ -55,16 +55,16 @@ export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void
   ): Promise<unknown> {
     const account = await find(username, id)
     const after = before === undefined ? undefined : [before]
-    const [entries, keys, opened, active, standing, listed] = await Promise.all([
+    const [entries, keys, opened, active, current, listed] = await Promise.all([
       ledger.entries(account.id, { limit: LEDGER_PAGE, after }),
       administration.keys.list(account.id),
       sessions.list(account.id),
       administration.generations.listActive(account.id, MOST_ACTIVE),
-      planStandings.of(account.id),
+      currentPeriods.of(account.id),
       plans.list(),
     ])
     const facts = { account, entries, keys, sessions: opened, active, keyPrefix, isFirst: before === undefined }
-    const plan = { standing, plans: listed.filter(({ retiredAt }) => retiredAt === null) }
+    const plan = { current, plans: listed.filter(({ retiredAt }) => retiredAt === null) }
     const forms = { grant: blankCredits(), correction: blankCredits(), ...said.credits }
     return sendPage(reply, <UserPage signedIn={sessionOf(request)} {...facts} {...plan} {...forms} {...said} />)
   }

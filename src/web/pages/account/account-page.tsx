@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { DaySpending, SpendingEntry } from '../../../core/accounts/ledger.js'
 import { changePassword } from '../../../core/accounts/password.js'
-import type { PlanStanding } from '../../../core/accounts/plan.js'
+import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
@@ -22,7 +22,7 @@ interface AccountView {
   readonly keyPrefix: string
   readonly hasPassword: boolean
   readonly sessions: readonly Session[]
-  readonly standing: PlanStanding | undefined
+  readonly current: CurrentPeriod | undefined
   readonly days: readonly DaySpending[]
   readonly entries: readonly SpendingEntry[]
   readonly older: string | null
@@ -66,7 +66,7 @@ const AccountPage = (view: AccountView) => {
   )
 }
 
-const Holdings = ({ signedIn, standing }: AccountView) => {
+const Holdings = ({ signedIn, current }: AccountView) => {
   const { credits, subscription } = signedIn.caller.account
   return (
     <div class="tiles">
@@ -80,7 +80,7 @@ const Holdings = ({ signedIn, standing }: AccountView) => {
             You owe {counted(-credits, 'credit')}: until your balance is above 0 you can make no images.
           </p>
         )}
-        {standing && <Outlook of={standing} />}
+        {current && <Outlook of={current} />}
         <p class="small quiet">An image costs one or more, as its model says.</p>
       </section>
       <section class="card tile" aria-labelledby="plan">
@@ -106,7 +106,7 @@ const Holdings = ({ signedIn, standing }: AccountView) => {
 }
 
 /** What the end of the period takes, and what comes then. */
-const Outlook = ({ of: { period, plan, expires, follows } }: { of: PlanStanding }) => (
+const Outlook = ({ of: { period, plan, expires, follows } }: { of: CurrentPeriod }) => (
   <>
     {expires > 0 && (
       <p class="small">
@@ -121,7 +121,7 @@ const Outlook = ({ of: { period, plan, expires, follows } }: { of: PlanStanding 
   </>
 )
 
-const leftAt = ({ carryOver, period }: PlanStanding['plan']) =>
+const leftAt = ({ carryOver, period }: CurrentPeriod['plan']) =>
   carryOver === null
     ? `what is left of this ${period}’s stays`
     : carryOver === 0
@@ -200,7 +200,7 @@ const passwords = z.object({ current: z.string().max(1000).catch(''), next: z.st
 
 /** Your account. */
 export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions, cookies: SessionCookie): void {
-  const { credentials, guesses, planStandings, sessions, spending } = ports
+  const { credentials, guesses, currentPeriods, sessions, spending } = ports
 
   const show = async (
     request: FastifyRequest,
@@ -210,15 +210,15 @@ export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions
   ) => {
     const signedIn = sessionOf(request)
     const { id, username } = signedIn.caller.account
-    const [own, held, standing, days, { items, next }] = await Promise.all([
+    const [own, held, current, days, { items, next }] = await Promise.all([
       credentials.find(username),
       sessions.list(id),
-      planStandings.of(id),
+      currentPeriods.of(id),
       spending.days(id),
       spending.entries(id, { limit: HISTORY_PAGE, after }),
     ])
     const hasPassword = Boolean(own?.passwordHash)
-    const view = { ...news, signedIn, keyPrefix, days, hasPassword, sessions: held, standing }
+    const view = { ...news, signedIn, keyPrefix, days, hasPassword, sessions: held, current }
     const history = { entries: items, older: field.cursorOf(next), later: after !== undefined }
     return sendPage(reply, <AccountPage {...view} {...history} />)
   }

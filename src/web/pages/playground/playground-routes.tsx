@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fragment, h } from 'preact'
 import { z } from 'zod'
-import { type Account, isAllowedModel, usualAllowed } from '../../../core/accounts/account.js'
+import { type Account, defaultModelFor, isAllowedModel } from '../../../core/accounts/account.js'
 import { type ModelVersion, requireAvailable } from '../../../core/catalog/model-version.js'
 import { AppError, noActiveSubscription } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
@@ -178,7 +178,7 @@ async function formFor(
     ports.models.findDefault(),
   ])
   const included = models.filter(({ id }) => isAllowedModel(caller, id))
-  const usual = usualAllowed(caller, included, general)
+  const usual = defaultModelFor(caller, included, general)
   const isOffered = ({ model_version_id: id }: Form, among: readonly ModelVersion[] = included) =>
     among.some((it) => `${it.id}` === id)
   const before = image
