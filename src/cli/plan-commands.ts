@@ -43,10 +43,7 @@ async function importPlans({ recorded }: Operator, file: string, { reason }: Rea
 async function listPlans({ db }: Operator) {
   const plans = await planStore(db).list()
   return {
-    json: plans.map(({ subscribers, retiredAt, ...plan }) => ({
-      ...toPlanEntry(plan),
-      ...(retiredAt && { retired_at: retiredAt }),
-    })),
+    json: plans.map(toPlanEntry),
     text: table(
       plans.map(({ subscribers, ...plan }) => ({ ...planFacts(plan), subscribers })),
       'No plans: import some with "easel plans import FILE.json".',
@@ -57,9 +54,9 @@ async function listPlans({ db }: Operator) {
 async function showPlan({ db }: Operator, name: string) {
   const plan = (await planStore(db).list()).find((it) => it.name === name)
   if (!plan) throw noSuchPlan(name)
-  const { subscribers, retiredAt, ...its } = plan
+  const { subscribers, retiredAt } = plan
   return {
-    json: { ...toPlanEntry(its), retired_at: retiredAt, subscribers },
+    json: { ...toPlanEntry(plan), retired_at: retiredAt, subscribers },
     text: facts({ ...planFacts(plan), subscribers }),
   }
 }

@@ -11,6 +11,8 @@ const UNSPENT = 'must be "keep", "expire" or {"keep_at_most": N}'
 const MODELS = 'must be a list of IDs of model versions, or left out for all'
 const RATE_LIMIT = 'must be a whole number from 1 to 1000000, or left out'
 
+const RETIRED = 'must be a time like 2027-01-31T12:00:00Z; without it the plan is on offer'
+
 const entry = z.strictObject({
   name: z.string('must be a text').refine((it) => isLine(it, 100), 'must be one line of 1 to 100 characters'),
   credits,
@@ -20,10 +22,11 @@ const entry = z.strictObject({
   models: z.array(z.int(MODELS).min(1, MODELS), MODELS).min(1, MODELS).nullish(),
   rate_limit: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(1_000_000, RATE_LIMIT).nullish(),
   for_sale: z.boolean('must be true or false').optional(),
+  retired_at: z.iso.datetime(RETIRED).nullish(),
 })
 
 /** @throws invalid_request with one sentence that names the field */
-export function planOfEntry(value: unknown): Omit<Plan, 'retiredAt'> {
+export function planOfEntry(value: unknown): Plan {
   const parsed = entry.safeParse(value)
   if (!parsed.success) throw new AppError('invalid_request', `${mistakeOf(parsed.error, value)}.`)
   const {
@@ -34,14 +37,16 @@ export function planOfEntry(value: unknown): Omit<Plan, 'retiredAt'> {
     ...its
   } = parsed.data
   const carryOver = unspent === 'keep' ? null : unspent === 'expire' ? 0 : unspent.keep_at_most
-  const { for_sale: forSale = false, ...same } = its
-  return { ...same, carryOver, signUpCredits, models, rateLimit, forSale }
+  const { for_sale: forSale = false, retired_at, ...same } = its
+  const retiredAt = retired_at ? new Date(retired_at) : null
+  return { ...same, carryOver, signUpCredits, models, rateLimit, forSale: forSale && !retiredAt, retiredAt }
 }
 
 /** A plan as an entry, which can be imported again. */
-export const toPlanEntry = ({ name, credits, period, carryOver, ...its }: Omit<Plan, 'retiredAt'>) => ({
+export const toPlanEntry = ({ name, credits, period, carryOver, retiredAt, ...its }: Plan) => ({
   ...{ name, credits, period, unspent: unspentOf(carryOver) },
   ...{ sign_up_credits: its.signUpCredits, models: its.models, rate_limit: its.rateLimit, for_sale: its.forSale },
+  ...(retiredAt && { retired_at: retiredAt }),
 })
 
 const unspentOf = (carryOver: number | null) =>

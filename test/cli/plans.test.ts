@@ -53,7 +53,7 @@ describe('plans import', () => {
     [{ ...BASIC, name: 'a\nb' }, 'Entry 1: name must be one line of 1 to 100 characters.'],
     [
       { ...BASIC, price: 3 },
-      'Entry 1: unknown field "price"; the fields are name, credits, period, unspent, sign_up_credits, models, rate_limit, for_sale.',
+      'Entry 1: unknown field "price"; the fields are name, credits, period, unspent, sign_up_credits, models, rate_limit, for_sale, retired_at.',
     ],
     ['Basic', 'Entry 1: must be a JSON object.'],
   ])('refuses an entry that cannot be a plan, in one sentence: %j', async (entry, sentence) => {
@@ -83,6 +83,13 @@ describe('plans show and retire', () => {
     expect(await easel.text('plans retire Old --reason gone')).toBe('Plan "Old" is sold no more; who has it keeps it.')
     expect(await easel.json('plans show Old')).toMatchObject({ for_sale: false, retired_at: expect.any(String) })
     expect((await easel.text('plans list')).split('\n').at(-1)).toMatch(/^Old +100 +month +expires /)
+    // A list that is imported again changes nothing; without the field, the plan is on offer again.
+    const list: { name: string; retired_at?: string }[] = await easel.json('plans list')
+    await imported(...list)
+    expect(await easel.json('plans list')).toEqual(list)
+    const { retired_at: _, ...old } = list.find(({ name }) => name === 'Old') as (typeof list)[number]
+    await imported(old)
+    expect(await easel.json('plans show Old')).toMatchObject({ retired_at: null })
     expect(await easel.error('plans retire None')).toBe('No plan "None": "easel plans list" shows all.')
     expect(await easel.error('plans show None')).toBe('No plan "None": "easel plans list" shows all.')
   })

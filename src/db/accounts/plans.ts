@@ -42,13 +42,12 @@ export const planStore = (db: Database) => {
     },
 
     /**
-     * Adds plans, or changes those of the same name; a retired one is offered again. What changes for those who have it
-     * applies from their next period on. Subscriptions that name a plan from before there was one get their running period.
-     * Resolves to a model version that a plan names and there is not; then nothing was changed.
+     * Adds plans, or changes those of the same name; one that was retired is on offer again unless its entry says otherwise.
+     * What changes for those who have it applies from their next period on. Subscriptions that name a plan from before there
+     * was one get their running period. Resolves to a model version that a plan names and there is not; then nothing was
+     * changed.
      */
-    import: (
-      plans: readonly Omit<Plan, 'retiredAt'>[],
-    ): Promise<undefined | { readonly plan: string; readonly model: number }> =>
+    import: (plans: readonly Plan[]): Promise<undefined | { readonly plan: string; readonly model: number }> =>
       withTransaction(db, async (orm) => {
         const known = new Set((await orm.select(columns(m, 'id')).from(m)).map(({ id }) => id))
         for (const plan of plans) {
@@ -57,7 +56,7 @@ export const planStore = (db: Database) => {
         }
         // In one order: of two imports at once, one waits for the other.
         for (const plan of plans.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-          const stored = { ...plan, models: plan.models && [...plan.models], retiredAt: null }
+          const stored = { ...plan, models: plan.models && [...plan.models] }
           await orm.insert(p).values(stored).onConflictDoUpdate({ target: p.name, set: stored })
           // Also those that are due: the reconciler may just be leaving one that it found without its plan.
           const unseen = and(

@@ -12,7 +12,9 @@ export const CHAOS_PLAN = 'Chaos'
 /** With the table that counts the periods that have ended. */
 export async function givenPlan(db: Database): Promise<void> {
   const grants = { credits: 40, period: 'month', carryOver: 10, signUpCredits: 5 } as const
-  await planStore(db).import([{ name: CHAOS_PLAN, ...grants, models: null, rateLimit: null, forSale: false }])
+  await planStore(db).import([
+    { name: CHAOS_PLAN, ...grants, models: null, rateLimit: null, forSale: false, retiredAt: null },
+  ])
   await db.pool.query('CREATE TABLE chaos_period_ends (user_id uuid)')
 }
 
