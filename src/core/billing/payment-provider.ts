@@ -1,0 +1,144 @@
+/** The port to a company that takes money for plans and credit packs, such as Stripe. */
+
+/** IDs of the provider's objects are texts of the provider, such as `cus_…`, `sub_…`, `price_…`. Times are UTC. */
+export interface PaymentProvider {
+  /** As the ledger's references and the pages call it: `stripe`. */
+  readonly name: string
+
+  /**
+   * The price of a plan or a credit pack, as the provider has it now; undefined: there is none, or it is not active.
+   * @throws PaymentProviderFailure
+   */
+  price(id: string): Promise<Price | undefined>
+
+  /**
+   * Makes a customer for an account, once: the same account gets the same customer, also after a lost answer.
+   * @throws PaymentProviderFailure
+   */
+  createCustomer(account: PayingAccount): Promise<string>
+
+  /**
+   * A page of the provider where the customer pays.
+   * @returns its URL, which can be used once
+   * @throws PaymentProviderFailure
+   */
+  checkout(order: CheckoutOrder): Promise<string>
+
+  /**
+   * A page of the provider where the customer changes or cancels the subscription, and finds invoices. The plans that can
+   * be chosen there are `prices`; a change to a cheaper or shorter one takes effect at the end of what is paid.
+   * @returns its URL
+   * @throws PaymentProviderFailure
+   */
+  portal(customer: string, page: { readonly returnTo: string; readonly prices: readonly string[] }): Promise<string>
+
+  /**
+   * Checks the signature and the time stamp of what was posted to the service.
+   * @param body exactly the bytes that came
+   * @returns undefined: forged, changed on the way, or too old
+   */
+  event(body: Buffer, signature: string): PaymentEvent | undefined
+
+  /**
+   * What the provider knows now. An event only says what to ask for: the answer is the same in whatever order, however
+   * often and however late events come.
+   * @returns undefined: there is no such object
+   * @throws PaymentProviderFailure
+   */
+  subscription(id: string): Promise<PaidSubscription | undefined>
+  payment(id: string): Promise<Payment | undefined>
+
+  /** Ends all subscriptions of a customer at once. @throws PaymentProviderFailure */
+  cancelAll(customer: string): Promise<void>
+}
+
+/** The provider cannot be reached, refuses, or answers what it never should: to be tried again. Has the provider's own words. */
+export class PaymentProviderFailure extends Error {
+  override readonly name = 'PaymentProviderFailure'
+}
+
+export interface Price {
+  readonly id: string
+  /** In the smallest unit of the currency: cents, yen. */
+  readonly amount: number
+  /** ISO 4217, in small letters. */
+  readonly currency: string
+  /** Null: paid once. */
+  readonly every: 'month' | 'year' | null
+}
+
+export interface PayingAccount {
+  readonly id: string
+  readonly username: string
+  readonly email: string | null
+}
+
+export interface CheckoutOrder {
+  readonly customer: string
+  readonly accountId: string
+  readonly item: { readonly plan: string } | { readonly pack: string; readonly credits: number }
+  readonly price: string
+  /** Absolute URLs of the service. */
+  readonly returnTo: string
+  readonly cancelTo: string
+}
+
+/** What the provider tells of its own accord. */
+export interface PaymentEvent {
+  /** Unique. */
+  readonly id: string
+  readonly type: string
+  readonly createdAt: Date
+  /** What to ask the provider for; null: the event is none that Easel uses. */
+  readonly about: { readonly kind: 'subscription' | 'payment'; readonly id: string } | null
+  /** Whom it concerns, as far as the event says so. */
+  readonly customer: string | null
+  /** Without what could be secret; for operators. */
+  readonly body: unknown
+}
+
+export interface Customer {
+  readonly id: string
+  readonly email: string | null
+  /** The account that it was made for by `createCustomer`; null: somebody else made it. */
+  readonly accountId: string | null
+}
+
+export interface PaidSubscription {
+  readonly id: string
+  readonly customer: Customer
+  readonly price: string
+  /**
+   * - `active`: paid, or on trial
+   * - `past_due`: the provider goes on trying to collect the money
+   * - `paused`: nothing is collected, nothing is to be given
+   * - `unpaid`: not paid at all, or the provider gave up
+   * - `ended`
+   */
+  readonly status: 'active' | 'past_due' | 'paused' | 'unpaid' | 'ended'
+  /** Periods are counted from here. */
+  readonly startedAt: Date
+  /** Until when it is paid; never after `endsAt`. */
+  readonly paidUntil: Date
+  /** When it ends or has ended; null: it renews. */
+  readonly endsAt: Date | null
+}
+
+/** Money that was taken once: for a credit pack, or for a period of a subscription. */
+export interface Payment {
+  readonly id: string
+  readonly customer: Customer | null
+  /** Whether the money is there; false: not yet, or never. */
+  readonly isPaid: boolean
+  readonly paidAt: Date | null
+  /** In the smallest unit of the currency. 0 after a coupon for all of it. */
+  readonly amount: number
+  readonly currency: string
+  /** Of `amount`, how much went back: refunds, and disputes unless they were won. */
+  readonly returned: number
+  /** Null: a payment that Easel did not ask for. */
+  readonly of:
+    | { readonly pack: string; readonly credits: number; readonly accountId: string }
+    | { readonly subscription: string; readonly periodStart: Date }
+    | null
+}
