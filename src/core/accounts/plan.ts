@@ -30,6 +30,8 @@ export interface PeriodState {
   readonly endDate: Date
   /** From here periods are counted. */
   readonly startedAt: Date
+  /** Until when it is paid at a provider, which also says `startedAt`; null: it is paid to none, and none need be. */
+  readonly paidUntil: Date | null
   /** The period that was looked at last; null: none yet. */
   readonly period: Period | null
 }
@@ -93,13 +95,14 @@ const SIGN_UP = 'plan:sign-up'
 
 /**
  * What has become due for a subscription until `now`. Rules:
- * - Each period is granted once, at its start, if the subscription is active then; if it becomes active later, then.
+ * - Each period is granted once, at its start, if the subscription is active then, and paid beyond it; if that is so later, then.
  * - A service that was down grants every period that it missed, and lets each expire. A subscription that is looked at for
  *   the first time begins with the period that runs.
  * - At a period's end the rule of the plan that granted in it says what expires, also while the subscription is not active.
  * - Another plan with the same kind of period grants at once what it grants more than was granted in the period that runs.
- * - Another plan with another kind of period, and a subscription that begins anew after its end, end the running period
- *   and begin one.
+ * - Another plan with another kind of period begins a period at once. What the running one granted counts against its grant,
+ *   so that nobody gets credits by going back and forth; what is left of it stays until the end of the new one.
+ * - A subscription that begins anew after its end ends the running period and begins one.
  * @param plans by name: the subscription's, and that of its period
  * @param held credits of the account that expire; below 0, what it owes
  */
@@ -111,6 +114,7 @@ export function settlePeriods(
 ): Settled {
   const entries: PeriodEntry[] = []
   const isActive = (at: Date) => state.status === 'active' && state.endDate > at
+  const isPaid = ({ start }: Pick<Period, 'start'>) => state.paidUntil === null || state.paidUntil > start
   let expiring = held
   let { startedAt, period } = state
 
@@ -128,7 +132,7 @@ export function settlePeriods(
   }
   const begin = (span: Pick<Period, 'start' | 'end'>): Period => {
     const begun = { ...span, plan: plan.name, credits: null }
-    return isActive(span.start) ? grant(begun, plan.credits) : begun
+    return isActive(span.start) && isPaid(span) ? grant(begun, plan.credits) : begun
   }
   const end = (ended: Period, rule: Plan): void => {
     const entry = expiryAtEnd(ended, rule, expiring)
@@ -137,9 +141,16 @@ export function settlePeriods(
     expiring -= entry.credits
   }
 
-  if (period && before && before.period !== plan.period) startedAt = now
-  // It began anew within the period that was looked at last.
-  if (period && startedAt > period.start && startedAt < period.end) {
+  const beganWithin = period && startedAt > period.start && startedAt < period.end
+  // A provider also counts anew after a change.
+  const isChanged = before && before.period !== plan.period && !(beganWithin && state.paidUntil === null)
+  let waits = false
+  if (period && isChanged && isActive(now)) {
+    if (state.paidUntil === null) startedAt = now
+    const span = periodAt(startedAt, plan.period, now)
+    waits = period.end > now && !isPaid(span)
+    if (period.end > now && !waits) period = { ...period, ...span }
+  } else if (period && beganWithin && !isChanged) {
     end(period, before ?? plan)
     period = null
   }
@@ -148,7 +159,8 @@ export function settlePeriods(
     end(period, before && period.plan === before.name ? before : plan)
     period = begin(periodAt(startedAt, plan.period, period.end))
   }
-  if (isActive(now) && (period.credits === null || period.plan !== plan.name)) period = grant(period, plan.credits)
+  const isNew = period.credits === null || period.plan !== plan.name
+  if (isNew && !waits && isActive(now) && isPaid(period)) period = grant(period, plan.credits)
   if (plan.signUpCredits > 0 && period.credits !== null)
     entries.push({
       kind: 'grant',
@@ -188,7 +200,7 @@ export interface CurrentPeriods {
   of(accountId: string): Promise<CurrentPeriod | undefined>
 }
 
-/** As settlePeriods would find it if nothing changed until the end of the period that runs. */
+/** As settlePeriods would find it if nothing changed until the end of the period that runs, and the next one were paid. */
 export function currentPeriodOf(
   state: PeriodState,
   plans: { readonly plan: Plan; readonly before: Plan | undefined },
@@ -197,7 +209,7 @@ export function currentPeriodOf(
 ): CurrentPeriod | undefined {
   const { period } = state
   if (!period || period.end <= now) return undefined
-  const { entries } = settlePeriods(state, plans, held, period.end)
+  const { entries } = settlePeriods({ ...state, paidUntil: null }, plans, held, period.end)
   const sum = (kind: PeriodEntry['kind']) =>
     entries.filter((it) => it.kind === kind && it.ref !== SIGN_UP).reduce((total, { credits }) => total + credits, 0)
   return { period, plan: plans.before ?? plans.plan, expires: sum('expire'), follows: sum('grant') }

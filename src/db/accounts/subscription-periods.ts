@@ -28,7 +28,8 @@ const DUE = statement<{ userId: string }>('due_subscriptions')`
   SELECT ${selectAs(columns(s, 'userId'))} FROM ${s} WHERE ${IS_DUE} ORDER BY ${s.checkAt} LIMIT ${SUBSCRIPTIONS_PER_PASS}`
 
 const STATE = {
-  ...columns(s, 'status', 'plan', 'endDate', 'startedAt', 'periodStart', 'periodEnd', 'periodPlan', 'periodCredits'),
+  ...columns(s, 'status', 'plan', 'endDate', 'startedAt', 'paidUntil'),
+  ...columns(s, 'periodStart', 'periodEnd', 'periodPlan', 'periodCredits'),
   ...columns(u, 'credits', 'expiringCredits', 'deletedAt'),
   now: sql<Date>`${NOW}`,
 }

@@ -19,6 +19,8 @@ const CHANGED = {
   // One that begins again after its end counts its periods anew.
   startedAt: sql`CASE WHEN ${s.endDate} <= now() AND ${END_DATE} > now() THEN now() ELSE ${s.startedAt} END`,
   checkAt: sql`now()`,
+  // A paid one comes back with the provider's next answer.
+  paidUntil: null,
 }
 
 const CHANGE = statement<Subscription>('change_subscription')`

@@ -88,6 +88,8 @@ export const subscriptions = pgTable(
     periodCredits: int8('period_credits'),
     /** When the reconciler looks at it next; null: not at all. */
     checkAt: time('check_at').defaultNow(),
+    /** Until when it is paid at a provider; null: it is paid to none. */
+    paidUntil: time('paid_until'),
   },
   (t) => [
     index('subscriptions_check').on(t.checkAt).where(sql`${t.checkAt} IS NOT NULL`),

@@ -65,6 +65,7 @@ function story(steps: readonly (readonly [moment: string, change?: Partial<Setti
     plan: PRO,
     status: 'active',
     endDate: at('2040-01-01'),
+    paidUntil: null,
     spent: 0,
     startedAt: at(steps[0]?.[0] as string),
   }
@@ -73,11 +74,16 @@ function story(steps: readonly (readonly [moment: string, change?: Partial<Setti
   const plans = new Map<string, Plan>()
   for (const [moment, change] of steps) {
     settings = { ...settings, spent: 0, ...change }
-    const { plan, status, endDate, startedAt, spent } = settings
+    const { plan, status, endDate, startedAt, paidUntil, spent } = settings
     plans.set(plan.name, plan)
     expiring = Math.max(0, expiring - spent)
     const before = period ? plans.get(period.plan) : undefined
-    const settled = settlePeriods({ status, endDate, startedAt, period }, { plan, before }, expiring, at(moment))
+    const settled = settlePeriods(
+      { status, endDate, startedAt, paidUntil, period },
+      { plan, before },
+      expiring,
+      at(moment),
+    )
     for (const { kind, credits, expires, ref, note } of settled.entries) {
       if (made.has(ref)) continue
       made.add(ref)
@@ -96,6 +102,7 @@ interface Settings {
   readonly status: string
   readonly endDate: Date
   readonly startedAt: Date
+  readonly paidUntil: Date | null
   /** Of what expires, since the step before. */
   readonly spent: number
 }
@@ -190,10 +197,76 @@ describe('a subscription gets', () => {
       [['2027-01-01'], ['2027-01-10', { plan: { ...plus, period: 'year' } }], ['2027-12-31'], ['2028-01-10']],
       [
         '+100 Pro, 2027-01-01 to 2027-02-01',
-        '-100 Pro, left of 2027-01-01 to 2027-02-01',
-        '+250 Plus, 2027-01-10 to 2028-01-10',
+        '+150 Plus, 2027-01-10 to 2028-01-10',
         '-250 Plus, left of 2027-01-10 to 2028-01-10',
         '+250 Plus, 2028-01-10 to 2029-01-10',
+      ],
+    ],
+    [
+      'nothing for going back and forth between plans that keep credits, by month and by year',
+      [
+        ['2027-01-01', { plan: { ...PRO, carryOver: null } }],
+        ['2027-01-10', { plan: { ...plus, period: 'year', carryOver: null } }],
+        ['2027-01-11', { plan: { ...PRO, carryOver: null } }],
+        ['2027-01-12', { plan: { ...plus, period: 'year', carryOver: null } }],
+        ['2027-01-13', { plan: { ...PRO, carryOver: null } }],
+        ['2027-02-13'],
+      ],
+      [
+        '+100 Pro, 2027-01-01 to 2027-02-01',
+        '+150 Plus, 2027-01-10 to 2028-01-10',
+        '+100 Pro, 2027-02-13 to 2027-03-13',
+      ],
+    ],
+    [
+      'another kind of period only once it is active',
+      [
+        ['2027-01-01'],
+        ['2027-01-10', { plan: { ...plus, period: 'year' }, status: 'paused' }],
+        ['2027-01-20', { status: 'active' }],
+      ],
+      ['+100 Pro, 2027-01-01 to 2027-02-01', '+150 Plus, 2027-01-20 to 2028-01-20'],
+    ],
+    [
+      'each period once it is paid, though it is active before',
+      [
+        ['2027-01-31', { paidUntil: at('2027-02-28') }],
+        ['2027-02-28'],
+        ['2027-03-02', { paidUntil: at('2027-03-31') }],
+        ['2027-03-31', { paidUntil: at('2027-04-30') }],
+      ],
+      [
+        '+100 Pro, 2027-01-31 to 2027-02-28',
+        '-100 Pro, left of 2027-01-31 to 2027-02-28',
+        '+100 Pro, 2027-02-28 to 2027-03-31',
+        '-100 Pro, left of 2027-02-28 to 2027-03-31',
+        '+100 Pro, 2027-03-31 to 2027-04-30',
+      ],
+    ],
+    [
+      'nothing before a trial ends that grants from its end on, and no period that was not paid',
+      [
+        ['2027-01-01', { startedAt: at('2027-01-15'), paidUntil: at('2027-01-15') }],
+        ['2027-01-15'],
+        ['2027-02-20'],
+        ['2027-02-21', { paidUntil: at('2027-03-15') }],
+      ],
+      ['+100 Pro, 2027-02-15 to 2027-03-15'],
+    ],
+    [
+      'the difference of a paid plan by year once the year is paid, in the periods of the provider',
+      [
+        ['2027-01-31', { paidUntil: at('2027-02-28') }],
+        ['2027-02-10', { plan: { ...plus, period: 'year' }, startedAt: at('2027-02-10'), paidUntil: at('2027-02-10') }],
+        ['2027-02-11'],
+        ['2027-02-12', { paidUntil: at('2028-02-10') }],
+        ['2028-02-10', { paidUntil: at('2029-02-10') }],
+      ],
+      [
+        '+100 Pro, 2027-01-31 to 2027-02-28',
+        '+150 Plus, 2027-02-10 to 2028-02-10',
+        '-250 Plus, left of 2027-02-10 to 2028-02-10',
+        '+250 Plus, 2028-02-10 to 2029-02-10',
       ],
     ],
     [
@@ -249,14 +322,26 @@ describe('a subscription gets', () => {
 })
 
 it('a subscription that has ended and has nothing left to expire is not looked at again', () => {
-  const state = { status: 'active', endDate: at('2027-01-10'), startedAt: at('2027-01-01'), period: null }
+  const state = {
+    status: 'active',
+    endDate: at('2027-01-10'),
+    startedAt: at('2027-01-01'),
+    paidUntil: null,
+    period: null,
+  }
   expect(settlePeriods(state, { plan: PRO, before: undefined }, 0, at('2027-01-15')).checkAt).toBeNull()
   expect(settlePeriods(state, { plan: PRO, before: undefined }, 5, at('2027-01-15')).checkAt).toEqual(at('2027-02-01'))
 })
 
 describe('how an account stands with its plan', () => {
   const FEBRUARY = { start: at('2027-02-01'), end: at('2027-03-01'), plan: 'Pro', credits: 100 }
-  const active = { status: 'active', endDate: at('2028-01-01'), startedAt: at('2027-01-01'), period: FEBRUARY }
+  const active = {
+    status: 'active',
+    endDate: at('2028-01-01'),
+    startedAt: at('2027-01-01'),
+    paidUntil: null,
+    period: FEBRUARY,
+  }
   const current = (more: Partial<PeriodState>, plan: Plan, before = plan, now = at('2027-02-14')) =>
     currentPeriodOf({ ...active, ...more }, { plan, before }, 80, now)
 
@@ -268,6 +353,7 @@ describe('how an account stands with its plan', () => {
     ['nothing follows where the subscription is over by then', { endDate: at('2027-02-20') }, PRO, PRO, 80, 0],
     ['nothing follows while it is not active', { status: 'past_due' }, PRO, PRO, 80, 0],
     ['what another plan gives', {}, { ...PRO, name: 'Max', credits: 500, carryOver: null }, PRO, 80, 500],
+    ['what the next period of a paid plan gives, once it is paid', { paidUntil: FEBRUARY.end }, PRO, PRO, 80, 100],
     ['credits at sign-up come once', {}, { ...PRO, signUpCredits: 7 }, PRO, 80, 100],
   ] as const)('%s', (_what, state, plan, before, expires, follows) => {
     expect(current(state, plan, before)).toEqual({ period: FEBRUARY, plan: before ?? plan, expires, follows })
