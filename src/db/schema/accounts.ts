@@ -61,6 +61,8 @@ export const plans = pgTable(
     rateLimit: integer('rate_limit'),
     forSale: boolean('for_sale').notNull().default(false),
     retiredAt: time('retired_at'),
+    /** Of the payment provider. */
+    price: text('price'),
     createdAt: time('created_at').notNull().defaultNow(),
   },
   (t) => [
