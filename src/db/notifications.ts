@@ -10,6 +10,8 @@ export const FINISHED = 'generation_finished'
 export const WAITING = 'generation_waiting'
 /** Sent by an import, which asks whether backends can draw with a definition. */
 export const DEFINITION_ASKED = 'definition_asked'
+/** Sent with what the payment provider is to be asked. */
+export const PAYMENT_DUE = 'payment_due'
 
 const RECONNECT_MS = 500
 

@@ -39,6 +39,7 @@ import type { ResolveHost } from '../outbound/webhook-targets.js'
 import type { Config } from './config.js'
 import { openFoundation, type ProcessOptions } from './foundation.js'
 import { openHealthPort, readiness } from './health.js'
+import { type Payment, startBilling } from './start-billing.js'
 import { startWebhooks } from './start-webhooks.js'
 import { startWebsite } from './start-website.js'
 
@@ -74,6 +75,8 @@ export interface ServerOptions extends ProcessOptions {
   readonly slots?: AdmissionLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
+  /** Undefined: nothing is sold. */
+  readonly payment?: Payment | undefined
   /** Replaces the DNS for the hosts of webhooks. */
   readonly resolveHost?: ResolveHost
 }
@@ -91,6 +94,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const draining = new AbortController()
   const leaving = new AbortController()
   const webhooks = startWebhooks(config, log, foundation, images, options)
+  const billing = options.payment && startBilling(options.payment, config, log, foundation, options)
   const estimates = durationEstimates(db)
   const plainPorts = {
     webhooks: webhooks.ports,
@@ -155,6 +159,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
             images,
           }
         : undefined,
+    billing: billing?.routes,
     personal: { ports, authentication, limit, leaving: leaving.signal, streamTimes: options.streamTimes },
     createImage: {
       ports,
@@ -193,7 +198,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     // No client uses this server if its port was taken.
     if (app.server.listening) await (options.notice ?? (options.noticeMs && after(options.noticeMs)))
     // Later webhooks are sent by other servers, or by this one after its restart.
-    await Promise.all([app.close(), webhooks.stop()])
+    await Promise.all([app.close(), webhooks.stop(), billing?.stop()])
     await site.stop()
     clearTimeout(waitersEnd)
     takedowns.stop()

@@ -5,7 +5,9 @@ import type { AccountStore, Caller, Role, Subscription } from '../../core/accoun
 import { batched, joined } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { USABLE_KEY } from '../key-conditions.js'
+import { PAYMENT_DUE } from '../notifications.js'
 import { apiKeys as k, plans as p, readingOf, subscriptions as s, signInLinks, users as u } from '../schema/accounts.js'
+import { paymentCustomers as c, paymentObjects as o } from '../schema/billing.js'
 import { catalogRevision } from '../schema/catalog.js'
 import { creditLedger } from '../schema/ledger.js'
 import { violatedConstraint } from '../sql-state.js'
@@ -121,6 +123,18 @@ const CREATE = statement<{ id: string }>('create_user')`
   )
   SELECT id FROM created`
 
+const DELETE = statement<{ deletedAt: Date | null }>('delete_user')`
+  WITH deleted AS (
+    UPDATE ${u} SET ${setList(u, { deletedAt: sql`coalesce(${u.deletedAt}, now())` })} WHERE ${u.id} = ${param('id')}::uuid
+    RETURNING ${u.id}, ${u.deletedAt}
+  ), canceled AS (
+    INSERT INTO ${o} (kind, id, customer)
+    SELECT 'cancellation', ${c.id}, ${c.id} FROM ${c} JOIN deleted ON deleted.id = ${c.userId}
+    ON CONFLICT (kind, id) DO UPDATE SET due_at = least(payment_objects.due_at, now())
+    RETURNING pg_notify(${PAYMENT_DUE}, '')
+  )
+  SELECT deleted_at AS "deletedAt" FROM deleted`
+
 export const operatorUserStore = ({ orm, pool }: Database) => {
   const accountColumns = { ...getTableColumns(u), subscription: SUBSCRIPTION }
   const select = (where: SQL | undefined) =>
@@ -189,12 +203,8 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
       return changed?.username
     },
 
-    /** Marks the user as deleted and keeps what they have. Resolves to the time of the first deletion. */
-    async delete(id: string): Promise<Date | undefined> {
-      const deletedAt = sql`coalesce(${u.deletedAt}, now())`
-      const [row] = await orm.update(u).set({ deletedAt }).where(eq(u.id, id)).returning(columns(u, 'deletedAt'))
-      return row?.deletedAt ?? undefined
-    },
+    /** Marks the user as deleted and keeps what they have; what they pay for is to be canceled. Resolves to the time of the first deletion. */
+    delete: async (id: string): Promise<Date | undefined> => (await DELETE.first(pool, { id }))?.deletedAt ?? undefined,
   }
 }
 

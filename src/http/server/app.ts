@@ -6,6 +6,7 @@ import { AppError } from '../../core/errors.js'
 import { GENERATION_ID } from '../../core/generations/generation.js'
 import type { OpenPublicFile, PublishedImages } from '../../core/images/ports.js'
 import type { Release } from '../../core/release.js'
+import { type BillingOptions, billingRoutes } from '../billing/billing-routes.js'
 import { type CreateImageApiOptions, createImageApi } from '../create-image-api/plugin.js'
 import { cdnRoutes } from '../images/cdn-routes.js'
 import { type UploadOptions, uploadRoutes } from '../images/upload-routes.js'
@@ -37,6 +38,8 @@ export interface AppOptions {
   readonly openFile: OpenPublicFile
   /** Where workers have no key of the bucket. */
   readonly uploads?: UploadOptions | undefined
+  /** Where something is sold. */
+  readonly billing?: BillingOptions | undefined
   readonly personal: PersonalApiOptions
   readonly createImage: CreateImageApiOptions
   readonly publishedImages: PublishedImages
@@ -85,6 +88,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   versionRoute(app, options.release)
   const { uploads } = options
   if (uploads) await app.register(async (scope: App) => uploadRoutes(scope, uploads), { prefix: '/internal/uploads' })
+  const { billing } = options
+  if (billing) await app.register(async (scope: App) => billingRoutes(scope, billing))
   await app.register(async (scope: App) => cdnRoutes(scope, options.openFile, options.publishedImages))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)

@@ -1,5 +1,6 @@
 /** Metrics by prom-client. Only run-process.ts loads this folder, and only where METRICS_PORT is set. */
 import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client'
+import type { PaymentReceiver } from '../../core/billing/receive.js'
 import type { ServiceState } from '../../core/operator/overview.js'
 import type { DeliveryStore } from '../../core/webhooks/ports.js'
 import { snapshot } from '../../lib/batch.js'
@@ -55,6 +56,7 @@ export function openMetrics(release: { readonly process: string; readonly versio
     ...runMetrics(own, ends),
     repairs: repairMetrics(own, ends),
     deliveries: webhookMetrics(own),
+    payments: paymentMetrics(own),
     /** Where the gauges come from that are read at each scrape. */
     watch: (given: Sources): void => {
       sources = given
@@ -140,6 +142,21 @@ function webhookMetrics({ counter }: Meters) {
       const failed = await deliveries.failed(delivery, outcome)
       tries.inc({ result: outcome.retryInSeconds === undefined ? 'given_up' : 'retried' })
       return failed
+    },
+  })
+}
+
+const RECEIVED = ['stored', 'repeated', 'refused']
+
+/** What came as an event of the payment provider. */
+function paymentMetrics({ counter }: Meters) {
+  const events = counter('payment_events_total', 'Events of the payment provider, by result.', ['result'], RECEIVED)
+
+  return (receiver: PaymentReceiver): PaymentReceiver => ({
+    async receive(...given) {
+      const result = await receiver.receive(...given)
+      events.inc({ result })
+      return result
     },
   })
 }

@@ -1,0 +1,152 @@
+import type { Log } from '../log.js'
+import type { PaymentProvider } from './payment-provider.js'
+import type { Answer, Asked, PaymentQueue } from './ports.js'
+
+interface LoopPorts {
+  readonly queue: PaymentQueue
+  readonly provider: Pick<PaymentProvider, 'subscription' | 'payment' | 'cancelAll'>
+  readonly log: Log
+}
+
+/** Of one server. */
+const AT_ONCE = 4
+/** Longer than a question and its answer's transaction may take. */
+const LEASE_SECONDS = 60
+const ANSWER_MS = 30_000
+/** Notices can be lost, and processes die: a regular poll finds what they leave. */
+const POLL_MS = 2000
+const PROBLEMS_MS = 10_000
+const CLEAN_MS = 3_600_000
+const CLEANED_PAGES = 100
+const FIRST_RETRY_SECONDS = 5
+const MAX_RETRY_SECONDS = 3600
+/** So long nothing is asked at most, when a provider is away. */
+const MAX_PAUSE_MS = 30_000
+
+export const retrySeconds = (failures: number, random = Math.random()): number =>
+  Math.min(FIRST_RETRY_SECONDS * 2 ** Math.min(failures, 20), MAX_RETRY_SECONDS) * (1 + random / 4)
+
+/** Asks the provider for what is due, and applies the answers; in any number of processes. */
+export function paymentLoop({ queue, provider, log }: LoopPorts) {
+  const inFlight = new Set<Promise<void>>()
+  const leaving = new AbortController()
+  let timers: NodeJS.Timeout[] = []
+  let stopped = false
+  let claiming: Promise<void> | undefined
+  let again = false
+  /** Failures of the provider in a row, of any question. */
+  let failures = 0
+  let pausedUntil = 0
+
+  const ask = async ({ kind, id }: Asked): Promise<Answer> => {
+    if (kind === 'subscription') return { kind, found: await provider.subscription(id) }
+    if (kind === 'payment') return { kind, found: await provider.payment(id) }
+    await provider.cancelAll(id)
+    return { kind }
+  }
+
+  const postpone = async (asked: Asked, error: unknown): Promise<void> => {
+    if (leaving.signal.aborted) return queue.release(asked)
+    failures++
+    pausedUntil = performance.now() + Math.min(500 * 2 ** failures, MAX_PAUSE_MS)
+    const failure = error instanceof Error ? error.message : String(error)
+    log.warn({ kind: asked.kind, id: asked.id, failure, failures: asked.failures + 1 }, 'the payment provider failed')
+    await queue.failed(asked, failure, retrySeconds(asked.failures))
+  }
+
+  const workOff = async (asked: Asked): Promise<void> => {
+    let answer: Answer
+    try {
+      answer = await answered(ask(asked), leaving.signal)
+    } catch (error) {
+      return postpone(asked, error)
+    }
+    failures = 0
+    pausedUntil = 0
+    const applied = await queue.apply(asked, answer)
+    const facts = { kind: asked.kind, id: asked.id }
+    if (applied === 'stale') log.info(facts, 'an answer of the payment provider was dropped for a later one')
+    else if (applied.problem) log.warn({ ...facts, problem: applied.problem }, 'a payment could not be matched')
+  }
+
+  const claimAll = async (): Promise<void> => {
+    try {
+      while (again && !stopped) {
+        again = false
+        while (inFlight.size < AT_ONCE && !stopped && performance.now() >= pausedUntil) {
+          const asked = await queue.claim(LEASE_SECONDS)
+          if (!asked) break
+          const work = workOff(asked)
+            // The claim ends, and then it is asked for again.
+            .catch((err) => log.warn({ err, kind: asked.kind, id: asked.id }, 'a payment was not applied'))
+            .finally(() => {
+              inFlight.delete(work)
+              if (!stopped) void workOffDue()
+            })
+          inFlight.add(work)
+        }
+      }
+    } catch (err) {
+      again = false
+      log.warn({ err }, 'due payments could not be claimed')
+    }
+  }
+
+  /** Claims what is due and begins to ask for it; does not wait for the answers. Never rejects. */
+  const workOffDue = (): Promise<void> => {
+    again = true
+    claiming ??= claimAll().finally(() => {
+      claiming = undefined
+      if (again && !stopped) void workOffDue()
+    })
+    return claiming
+  }
+
+  const clean = async (): Promise<void> => {
+    for (let pages = 1; pages <= CLEANED_PAGES && (await queue.clean()) > 0; pages++);
+  }
+  const regularly = (work: () => Promise<unknown>, ms: number, sentence: string) =>
+    setInterval(() => void work().catch((err) => log.warn({ err }, sentence)), ms)
+
+  return {
+    workOffDue,
+
+    /** Polls from now on. */
+    start(): void {
+      const retry = async () => {
+        if ((await queue.retryProblems()) > 0) await workOffDue()
+      }
+      timers = [
+        setInterval(() => void workOffDue(), POLL_MS),
+        regularly(retry, PROBLEMS_MS, 'unmatched payments could not be looked at'),
+        regularly(clean, CLEAN_MS, 'old payment events could not be deleted'),
+      ]
+      void workOffDue()
+    },
+
+    /** Asks nothing more; what is being asked may end within this time, then its claims are given back. */
+    async stop(withinMs: number): Promise<void> {
+      stopped = true
+      for (const timer of timers) clearInterval(timer)
+      await claiming
+      const late = setTimeout(() => leaving.abort(), withinMs)
+      await Promise.all(inFlight)
+      clearTimeout(late)
+    },
+  }
+}
+
+/** Whatever the provider's client does: the claim must outlast the question. */
+function answered<T>(asking: Promise<T>, leaving: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => () => reject(new Error(why))
+    const onLeave = fail('The server stops.')
+    const timer = setTimeout(fail(`No answer within ${ANSWER_MS / 1000} s.`), ANSWER_MS)
+    leaving.addEventListener('abort', onLeave, { once: true })
+    const end = () => {
+      clearTimeout(timer)
+      leaving.removeEventListener('abort', onLeave)
+    }
+    asking.then(resolve, reject).finally(end)
+  })
+}

@@ -1,0 +1,102 @@
+/** What a paid subscription makes of its account. */
+import { sql } from 'drizzle-orm'
+import { decidingSubscription, type PlannedSubscription } from '../../core/billing/effects.js'
+import type { PaidSubscription } from '../../core/billing/payment-provider.js'
+import type { Problem } from '../../core/billing/ports.js'
+import { plans, subscriptions as s, users as u } from '../schema/accounts.js'
+import { paymentCustomers as c, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
+import { operatorActions as a } from '../schema/operator.js'
+import {
+  columns,
+  insertInto,
+  param,
+  type Queryable,
+  type RowOf,
+  selectAs,
+  statement,
+  typedParams,
+} from '../statement.js'
+import { accountOfCustomer } from './account-of-customer.js'
+
+const FACTS = ['customer', 'price', 'status', 'startedAt', 'paidUntil', 'endsAt'] as const
+
+const KEEP = statement('keep_paid_subscription')`
+  ${insertInto(p, typedParams(p, 'id', ...FACTS))}
+  ON CONFLICT (id) DO UPDATE SET
+    customer = excluded.customer, price = excluded.price, status = excluded.status, started_at = excluded.started_at,
+    paid_until = excluded.paid_until, ends_at = excluded.ends_at,
+    plan = CASE WHEN paid_subscriptions.price = excluded.price THEN paid_subscriptions.plan END`
+
+// Who subscribed at a price keeps the plan when it gets another one.
+const NAME_PLAN = statement('name_plan_of_paid_subscription')`
+  UPDATE ${p} SET plan = coalesce(
+      (SELECT ${plans.name} FROM ${plans} WHERE ${plans.price} = ${p.price}
+        ORDER BY ${plans.retiredAt} IS NOT NULL, ${plans.name} LIMIT 1),
+      ${p.plan},
+      (SELECT o.plan FROM ${p} o WHERE o.price = ${p.price} AND o.plan IS NOT NULL LIMIT 1))
+   WHERE ${p.id} = ${param('id')}::text`
+
+// In the order of the periods: the subscription before its account.
+const LOCK_SUBSCRIPTION = statement<{ byHand: boolean; plan: string; endDate: Date }>('lock_subscription_to_pay')`
+  SELECT ${selectAs({
+    byHand: sql<boolean>`(${s.paidUntil} IS NULL AND ${s.status} = 'active')`,
+    ...columns(s, 'plan', 'endDate'),
+  })} FROM ${s} WHERE ${s.userId} = ${param('userId')}::uuid FOR NO KEY UPDATE`
+const LOCK_ACCOUNT = statement<{ username: string; deletedAt: Date | null }>('lock_account_to_pay')`
+  SELECT ${selectAs(columns(u, 'username', 'deletedAt'))} FROM ${u} WHERE ${u.id} = ${param('userId')}::uuid
+     FOR NO KEY UPDATE`
+
+const PLANNED = columns(p, 'id', 'price', 'plan', 'status', 'startedAt', 'paidUntil', 'endsAt')
+const OF_ACCOUNT = statement<RowOf<typeof PLANNED>>('paid_subscriptions_of_account')`
+  SELECT ${selectAs(PLANNED)} FROM ${p} JOIN ${c} ON ${c.id} = ${p.customer} WHERE ${c.userId} = ${param('userId')}::uuid`
+
+const SET = statement('set_paid_for_subscription')`
+  ${insertInto(s, typedParams(s, 'userId', 'plan', 'status', 'endDate', 'startedAt', 'paidUntil'))}
+  ON CONFLICT (user_id) DO UPDATE SET
+    plan = excluded.plan, status = excluded.status, end_date = excluded.end_date, started_at = excluded.started_at,
+    paid_until = excluded.paid_until, check_at = now()
+   WHERE (subscriptions.plan, subscriptions.status, subscriptions.end_date, subscriptions.started_at, subscriptions.paid_until)
+         IS DISTINCT FROM (excluded.plan, excluded.status, excluded.end_date, excluded.started_at, excluded.paid_until)`
+
+const TELL = statement('tell_of_replaced_subscription')`
+  ${insertInto(a, { actor: 'payment', ...typedParams(a, 'action', 'target', 'reason') })}`
+
+const CANCEL = statement('cancel_paid_subscriptions')`
+  INSERT INTO ${o} (kind, id, customer) VALUES ('cancellation', ${param('customer')}::text, ${param('customer')}::text)
+  ON CONFLICT (kind, id) DO UPDATE SET due_at = least(payment_objects.due_at, now())`
+
+/** In a transaction. Resolves to why it could not be applied. */
+export async function applySubscription(
+  on: Queryable,
+  { customer, ...paid }: PaidSubscription,
+  graceDays: number,
+  now: Date,
+): Promise<Problem | null> {
+  const userId = await accountOfCustomer(on, customer)
+  await KEEP.run(on, { ...paid, customer: customer.id })
+  await NAME_PLAN.run(on, paid)
+  if (!userId) return 'no_account'
+  const before = await LOCK_SUBSCRIPTION.first(on, { userId })
+  const account = await LOCK_ACCOUNT.first(on, { userId })
+  if (!account) return 'no_account'
+  if (account.deletedAt) {
+    if (paid.status !== 'ended') await CANCEL.run(on, { customer: customer.id })
+    return null
+  }
+  const all = await OF_ACCOUNT.rows(on, { userId })
+  const planned = all.filter((it): it is PlannedSubscription => it.plan !== null)
+  const decided = decidingSubscription(planned, graceDays, now)
+  const byHand = before?.byHand === true && before.endDate > now
+  // What an operator set stays as it is, unless something is paid.
+  if (decided && (decided.isLive || !byHand)) {
+    await SET.run(on, { ...decided, userId })
+    const { username: target } = account
+    if (byHand && decided.isLive)
+      await TELL.run(on, {
+        action: `replaced the subscription by the paid plan ${decided.plan}`,
+        target,
+        reason: `${before.plan} until ${before.endDate.toISOString().slice(0, 10)} was set by hand.`,
+      })
+  }
+  return planned.some(({ id }) => id === paid.id) ? null : 'no_plan'
+}

@@ -1,0 +1,39 @@
+import type { Logger } from 'pino'
+import { paymentLoop } from '../core/billing/payment-loop.js'
+import type { PaymentProvider } from '../core/billing/payment-provider.js'
+import { paymentReceiver } from '../core/billing/receive.js'
+import { paymentEventStore } from '../db/billing/payment-events.js'
+import { paymentQueue } from '../db/billing/payment-queue.js'
+import { listenTo, PAYMENT_DUE } from '../db/notifications.js'
+import type { BillingOptions } from '../http/billing/billing-routes.js'
+import type { Config } from './config.js'
+import type { Foundation, ProcessOptions } from './foundation.js'
+
+/** How long what is being asked may take when the server leaves; another process asks for the rest. */
+const ANSWERS_MS = 5000
+
+export interface Payment {
+  readonly provider: PaymentProvider
+  readonly graceDays: number
+}
+
+/** Wires payment in one server: what its route needs, and the loop that works off events. */
+export function startBilling(
+  { provider, graceDays }: Payment,
+  config: Config,
+  log: Logger,
+  { db, onNotificationsLost }: Foundation,
+  { metrics }: ProcessOptions,
+): { readonly routes: BillingOptions; stop(): Promise<void> } {
+  const receiver = paymentReceiver(provider, paymentEventStore(db))
+  const loop = paymentLoop({ queue: paymentQueue(db, { graceDays }), provider, log })
+  const missed = onNotificationsLost('payment events are worked off late')
+  const notices = listenTo(config.databaseListenUrl, PAYMENT_DUE, () => void loop.workOffDue(), missed)
+  loop.start()
+  return {
+    routes: { provider: provider.name, receiver: metrics?.payments(receiver) ?? receiver },
+    async stop() {
+      await Promise.all([notices.close(), loop.stop(ANSWERS_MS)])
+    },
+  }
+}
