@@ -20,6 +20,9 @@ export interface StandInRequest {
 export interface StandInReply {
   readonly status: number
   readonly body: unknown
+  readonly headers?: Record<string, string>
+  /** A page, instead of the body. */
+  readonly html?: string
 }
 
 export type WireFault =
@@ -104,9 +107,9 @@ export function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-export function json(response: ServerResponse, { status, body }: StandInReply): void {
-  const bytes = status === 204 ? undefined : JSON.stringify(body)
-  response.writeHead(status, { 'content-type': 'application/json' }).end(bytes)
+export function json(response: ServerResponse, { status, body, headers, html }: StandInReply): void {
+  const bytes = status === 204 ? undefined : (html ?? JSON.stringify(body))
+  response.writeHead(status, { 'content-type': html ? 'text/html' : 'application/json', ...headers }).end(bytes)
 }
 
 async function inTwoHalves(response: ServerResponse, text: string, isSlow: () => boolean): Promise<void> {
