@@ -83,6 +83,16 @@ const variables = z.object({
   OIDC_CLIENT_SECRET: z.string().optional(),
   OIDC_OPERATOR_GROUP: z.string().optional(),
   OIDC_GROUPS_CLAIM: z.string().default('groups'),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .regex(/^[rs]k_(test|live)_\w+$/, 'must be a secret or restricted key of Stripe, which begins with sk_ or rk_')
+    .optional(),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_\S+$/, 'must be the signing secret of the endpoint at Stripe, which begins with whsec_')
+    .optional(),
+  STRIPE_API_URL: httpOrigin.optional(),
+  PAYMENT_GRACE_DAYS: wholeNumber(0, 30).default(3),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
   EASEL_COMMIT: z
@@ -95,6 +105,7 @@ const variables = z.object({
 const TOGETHER = [
   ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'],
   ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+  ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
 ] as const
 
 /** A configuration that can't be used; the message names each variable and what it should be. */
@@ -181,6 +192,17 @@ export function parseConfig(env: Record<string, string | undefined>) {
             operators: v.OIDC_OPERATOR_GROUP ? { group: v.OIDC_OPERATOR_GROUP, claim: v.OIDC_GROUPS_CLAIM } : undefined,
           }
         : undefined,
+    /** Undefined: nothing is sold. */
+    stripe:
+      v.STRIPE_SECRET_KEY && v.STRIPE_WEBHOOK_SECRET
+        ? {
+            ...{ secretKey: v.STRIPE_SECRET_KEY, webhookSecret: v.STRIPE_WEBHOOK_SECRET },
+            /** Another one is for tests. */
+            apiUrl: v.STRIPE_API_URL,
+          }
+        : undefined,
+    /** How long a subscription goes on that is not paid, while the provider tries to collect the money. */
+    paymentGraceDays: v.PAYMENT_GRACE_DAYS,
     /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
     traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
     /** Of the source that this was built from, if the build was told. */

@@ -66,6 +66,10 @@ const VARIABLES = [
   'OIDC_CLIENT_SECRET',
   'OIDC_OPERATOR_GROUP',
   'OIDC_GROUPS_CLAIM',
+  'STRIPE_SECRET_KEY',
+  'STRIPE_WEBHOOK_SECRET',
+  'STRIPE_API_URL',
+  'PAYMENT_GRACE_DAYS',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_SDK_DISABLED',
   'EASEL_COMMIT',
@@ -102,6 +106,8 @@ const DEFAULTS = {
   signUpIsOpen: false,
   mail: { smtpUrl: undefined, from: 'Easel <no-reply@localhost>' },
   oidc: undefined,
+  stripe: undefined,
+  paymentGraceDays: 3,
   traces: false,
   commit: undefined,
   logLevel: 'info',
@@ -471,6 +477,33 @@ describe('signing in to the website', () => {
     })
     expect(refusalOf({ ...REQUIRED, OIDC_OPERATOR_GROUP: 'admins' })).toBe(
       'OIDC_OPERATOR_GROUP works with an identity provider only: set OIDC_ISSUER, too, or leave it out',
+    )
+  })
+})
+
+describe('payment', () => {
+  const STRIPE = { STRIPE_SECRET_KEY: 'rk_live_51Abc', STRIPE_WEBHOOK_SECRET: 'whsec_abc' }
+
+  it('goes through Stripe if both of its variables are set', () => {
+    const taken = { secretKey: 'rk_live_51Abc', webhookSecret: 'whsec_abc' }
+    expect(parse(STRIPE).stripe).toEqual(taken)
+    const elsewhere = parse({ ...STRIPE, STRIPE_API_URL: 'http://127.0.0.1:12111/' })
+    expect(elsewhere.stripe).toEqual({ ...taken, apiUrl: 'http://127.0.0.1:12111' })
+    expect(refusalOf({ ...REQUIRED, STRIPE_SECRET_KEY: 'sk_test_1' })).toBe(
+      'STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET belong together: set STRIPE_WEBHOOK_SECRET, too, or none of them',
+    )
+    expect(refusalOf({ ...REQUIRED, ...STRIPE, STRIPE_SECRET_KEY: 'pk_live_1' })).toBe(
+      'STRIPE_SECRET_KEY must be a secret or restricted key of Stripe, which begins with sk_ or rk_',
+    )
+    expect(refusalOf({ ...REQUIRED, ...STRIPE, STRIPE_WEBHOOK_SECRET: 'we_1' })).toBe(
+      'STRIPE_WEBHOOK_SECRET must be the signing secret of the endpoint at Stripe, which begins with whsec_',
+    )
+  })
+
+  it('has up to 30 days of grace', () => {
+    expect(['0', '30'].map((days) => parse({ PAYMENT_GRACE_DAYS: days }).paymentGraceDays)).toEqual([0, 30])
+    expect(refusalOf({ ...REQUIRED, PAYMENT_GRACE_DAYS: '31' })).toBe(
+      'PAYMENT_GRACE_DAYS must be a whole number from 0 to 30',
     )
   })
 })
