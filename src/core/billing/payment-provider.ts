@@ -6,7 +6,8 @@ export interface PaymentProvider {
   readonly name: string
 
   /**
-   * The price of a plan or a credit pack, as the provider has it now; undefined: there is none, or it is not active.
+   * The price of a plan or a credit pack, as the provider has it now; undefined: there is none that can be used, because it
+   * is not active or has no fixed amount.
    * @throws PaymentProviderFailure
    */
   price(id: string): Promise<Price | undefined>
@@ -63,8 +64,8 @@ export interface Price {
   readonly amount: number
   /** ISO 4217, in small letters. */
   readonly currency: string
-  /** Null: paid once. */
-  readonly every: 'month' | 'year' | null
+  /** Null: paid once; `other`: each week, every three months, … */
+  readonly every: 'month' | 'year' | 'other' | null
 }
 
 export interface PayingAccount {

@@ -1,0 +1,131 @@
+import type Stripe from 'stripe'
+import { type PaymentProvider, PaymentProviderFailure, type Price } from '../../core/billing/payment-provider.js'
+import { portalConfigurations } from './portal.js'
+import { paymentEventOf } from './stripe-events.js'
+import { ACCOUNT, orNone, packMetadata, paymentState, subscriptionState } from './stripe-state.js'
+
+/** What this adapter was written for. Stripe keeps it for us when it brings out another. */
+const API_VERSION = '2026-10-28.endive'
+const TIMEOUT_MS = 10_000
+const RETRIES = 2
+
+export interface StripeOptions {
+  readonly secretKey: string
+  readonly webhookSecret: string
+  readonly apiUrl?: string | undefined
+}
+
+/** Payment through Stripe. Its package is loaded here, and nowhere else. */
+export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: StripeOptions): Promise<PaymentProvider> {
+  const { default: Client } = await import('stripe')
+  const stripe = new Client(secretKey, {
+    ...{ apiVersion: API_VERSION, timeout: TIMEOUT_MS, maxNetworkRetries: RETRIES, telemetry: false },
+    // `fetch` goes through the operator's proxy.
+    httpClient: Client.createFetchHttpClient(),
+    ...(apiUrl && serverAt(new URL(apiUrl))),
+  })
+  const configuration = portalConfigurations(stripe)
+
+  return {
+    name: 'stripe',
+
+    price: (id) => asked(() => usablePrice(stripe, id)),
+
+    createCustomer: ({ id, username, email }) =>
+      asked(async () => {
+        // The same request each time: Stripe refuses a key that comes with another one.
+        const made = await stripe.customers.create(
+          { metadata: { [ACCOUNT]: id } },
+          { idempotencyKey: `easel-customer-${id}` },
+        )
+        await stripe.customers.update(made.id, { name: username, ...(email !== null && { email }) })
+        return made.id
+      }),
+
+    checkout: (order) =>
+      asked(async () => {
+        const { customer, accountId, item, price, returnTo, cancelTo } = order
+        const isPlan = 'plan' in item
+        // Who opened two pages must not pay for two subscriptions.
+        if (isPlan) await expireSessions(stripe, customer, 'subscription')
+        const metadata = isPlan ? { [ACCOUNT]: accountId } : packMetadata(accountId, item.pack, item.credits)
+        const { url } = await stripe.checkout.sessions.create({
+          ...{ mode: isPlan ? 'subscription' : 'payment', customer, client_reference_id: accountId, metadata },
+          ...(isPlan ? { subscription_data: { metadata } } : { payment_intent_data: { metadata } }),
+          ...{ line_items: [{ price, quantity: 1 }], allow_promotion_codes: true },
+          ...{ success_url: returnTo, cancel_url: cancelTo },
+        })
+        return requiredUrl(url)
+      }),
+
+    portal: (customer, { returnTo, prices }) =>
+      asked(async () => {
+        const its = { customer, configuration: await configuration(prices), return_url: returnTo }
+        return requiredUrl((await stripe.billingPortal.sessions.create(its)).url)
+      }),
+
+    event(body, signature) {
+      try {
+        return paymentEventOf(stripe.webhooks.constructEvent(body, signature, webhookSecret))
+      } catch {
+        return undefined
+      }
+    },
+
+    subscription: (id) => asked(() => subscriptionState(stripe, id)),
+    payment: (id) => asked(() => paymentState(stripe, id)),
+
+    cancelAll: (customer) =>
+      asked(async () => {
+        await expireSessions(stripe, customer)
+        const running = await orNone(allOf(stripe.subscriptions.list({ customer, limit: 100 })))
+        for (const { id } of running ?? []) await orNone(stripe.subscriptions.cancel(id))
+      }),
+  }
+}
+
+/** @throws PaymentProviderFailure for whatever goes wrong */
+async function asked<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new PaymentProviderFailure(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+}
+
+async function usablePrice(stripe: Stripe, id: string): Promise<Price | undefined> {
+  const found = await orNone(stripe.prices.retrieve(id, { expand: ['product'] }))
+  if (!found?.active || found.unit_amount === null || found.recurring?.usage_type === 'metered') return undefined
+  const { product, currency, unit_amount: amount, recurring } = found
+  if (typeof product !== 'string' && (product.deleted || !product.active)) return undefined
+  return { id: found.id, amount, currency, every: recurring && everyOf(recurring) }
+}
+
+function everyOf({ interval, interval_count }: Stripe.Price.Recurring): Price['every'] {
+  if (interval_count !== 1) return 'other'
+  return interval === 'month' ? 'month' : interval === 'year' ? 'year' : 'other'
+}
+
+/** Ends pages on which somebody could still pay. */
+async function expireSessions(stripe: Stripe, customer: string, mode?: 'subscription'): Promise<void> {
+  const open = await orNone(allOf(stripe.checkout.sessions.list({ customer, status: 'open', limit: 100 })))
+  const those = open?.filter((it) => mode === undefined || it.mode === mode) ?? []
+  // One that was paid or expired just now is refused.
+  for (const { id } of those) await stripe.checkout.sessions.expire(id).catch(ignoreRefusal)
+}
+
+function ignoreRefusal(error: unknown): void {
+  if ((error as { type?: unknown }).type !== 'StripeInvalidRequestError') throw error
+}
+
+const allOf = <T>(list: Stripe.ApiListPromise<T>): Promise<T[]> => list.autoPagingToArray({ limit: 10_000 })
+
+function requiredUrl(url: string | null): string {
+  if (url === null) throw new Error('Stripe answered without the address of its page')
+  return url
+}
+
+const serverAt = ({ protocol, hostname: host, port }: URL) => ({
+  ...{ protocol: protocol === 'http:' ? ('http' as const) : ('https' as const), host },
+  port: port || (protocol === 'http:' ? 80 : 443),
+})

@@ -1,0 +1,144 @@
+import type Stripe from 'stripe'
+import { periodAt } from '../../core/accounts/plan.js'
+import type { Customer, PaidSubscription, Payment } from '../../core/billing/payment-provider.js'
+import { idOf } from './stripe-events.js'
+
+/** In the metadata of a customer: the account that it was made for. */
+export const ACCOUNT = 'easel_account'
+
+/** What is in the metadata of a payment for a credit pack. */
+export const packMetadata = (accountId: string, pack: string, credits: number) => ({
+  [ACCOUNT]: accountId,
+  easel_pack: pack,
+  easel_credits: String(credits),
+})
+
+type Invoice = Stripe.Invoice
+type Subscription = Stripe.Subscription
+
+const at = (seconds: number) => new Date(seconds * 1000)
+
+/** Undefined: Stripe knows none of that ID. */
+export async function orNone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'resource_missing') return undefined
+    throw error
+  }
+}
+
+export async function subscriptionState(stripe: Stripe, id: string): Promise<PaidSubscription | undefined> {
+  const found = await orNone(stripe.subscriptions.retrieve(id, { expand: ['customer'] }))
+  const item = found?.items.data[0]
+  if (!found || !item) return undefined
+  const { cancel_at, cancel_at_period_end, ended_at, trial_end } = found
+  const paid = Math.max(await paidUntil(stripe, found), found.status === 'trialing' ? (trial_end ?? 0) : 0)
+  const endsAt = ended_at ?? cancel_at ?? (cancel_at_period_end ? item.current_period_end : null)
+  return {
+    ...{ id, customer: customerOf(found.customer), price: item.price.id, status: statusOf(found) },
+    // After a trial the periods that are paid begin anew.
+    startedAt: at(found.status === 'trialing' ? found.start_date : found.billing_cycle_anchor),
+    paidUntil: at(Math.min(paid, endsAt ?? paid)),
+    endsAt: endsAt === null ? null : at(endsAt),
+  }
+}
+
+function statusOf({ status, pause_collection: pause }: Subscription): PaidSubscription['status'] {
+  if (status === 'canceled' || status === 'incomplete_expired') return 'ended'
+  if (pause || status === 'paused') return 'paused'
+  if (status === 'past_due') return 'past_due'
+  return status === 'active' || status === 'trialing' ? 'active' : 'unpaid'
+}
+
+/**
+ * The end of the last period that an invoice was paid for. A subscription is `active` in its next period, too, for the hour
+ * or more in which that period's invoice waits; so its own `current_period_end` does not say it.
+ */
+async function paidUntil(stripe: Stripe, { id, start_date }: Subscription): Promise<number> {
+  for await (const { lines } of stripe.invoices.list({ subscription: id, status: 'paid', limit: 10 })) {
+    const ends = lines.data.filter(isPeriod).map(({ period }) => period.end)
+    if (ends.length > 0) return Math.max(...ends)
+  }
+  return start_date
+}
+
+/** Not the difference between two prices. */
+const isPeriod = ({ parent }: Stripe.InvoiceLineItem) => parent?.subscription_item_details?.proration === false
+
+export async function paymentState(stripe: Stripe, id: string): Promise<Payment | undefined> {
+  if (!id.startsWith('pi_')) return sessionPayment(stripe, id)
+  const intent = await orNone(stripe.paymentIntents.retrieve(id, { expand: ['latest_charge', 'customer'] }))
+  if (!intent) return undefined
+  const { latest_charge: charge, metadata, status } = intent
+  const { created = intent.created, disputed, amount_refunded: refunded = 0 } = (charge ?? {}) as Partial<Stripe.Charge>
+  const isPaid = status === 'succeeded'
+  const amount = isPaid ? intent.amount_received : intent.amount
+  const disputes = disputed ? await disputedAmount(stripe, id) : 0
+  return {
+    ...{
+      id,
+      customer: intent.customer === null ? null : customerOf(intent.customer),
+      isPaid,
+      paidAt: isPaid ? at(created) : null,
+    },
+    ...{ amount, currency: intent.currency, returned: Math.min(amount, refunded + disputes) },
+    of: packOf(metadata) ?? (await periodPaidBy(stripe, id)),
+  }
+}
+
+/** A pack for which nothing had to be paid. */
+async function sessionPayment(stripe: Stripe, id: string): Promise<Payment | undefined> {
+  const session = await orNone(stripe.checkout.sessions.retrieve(id, { expand: ['customer'] }))
+  const intent = idOf(session?.payment_intent)
+  if (!session || intent) return intent ? paymentState(stripe, intent) : undefined
+  const isPaid = session.status === 'complete' && session.payment_status === 'no_payment_required'
+  return {
+    ...{ id, customer: session.customer === null ? null : customerOf(session.customer), isPaid },
+    ...{ paidAt: isPaid ? at(session.created) : null, amount: session.amount_total ?? 0, returned: 0 },
+    ...{ currency: session.currency ?? '', of: packOf(session.metadata ?? {}) },
+  }
+}
+
+function packOf(metadata: Stripe.Metadata): Payment['of'] {
+  const { [ACCOUNT]: accountId, easel_pack: pack, easel_credits: text } = metadata
+  const credits = Number(text)
+  if (accountId === undefined || pack === undefined || !Number.isSafeInteger(credits) || credits <= 0) return null
+  return { pack, credits, accountId }
+}
+
+/** A payment no longer names its invoice since API version 2025-03-31. */
+async function periodPaidBy(stripe: Stripe, intent: string): Promise<Payment['of']> {
+  const payment = { type: 'payment_intent' as const, payment_intent: intent }
+  const { data } = await stripe.invoicePayments.list({ payment, limit: 1, expand: ['data.invoice'] })
+  const invoice = data[0]?.invoice
+  if (!invoice || typeof invoice === 'string' || invoice.deleted) return null
+  const subscription = idOf(invoice.parent?.subscription_details?.subscription)
+  if (subscription === null) return null
+  return { subscription, periodStart: await periodStartOf(stripe, invoice, subscription) }
+}
+
+async function periodStartOf(stripe: Stripe, { lines, created }: Invoice, subscription: string): Promise<Date> {
+  const period = lines.data.find(isPeriod)?.period
+  if (period) return at(period.start)
+  // The difference between two prices was paid within a period.
+  const changed = at(lines.data[0]?.period.start ?? created)
+  const found = await orNone(stripe.subscriptions.retrieve(subscription))
+  if (!found) return changed
+  const every = found.items.data[0]?.price.recurring?.interval === 'year' ? 'year' : 'month'
+  return periodAt(at(found.billing_cycle_anchor), every, changed).start
+}
+
+/** What banks have taken back, and not given again. Of an inquiry no money is gone. */
+async function disputedAmount(stripe: Stripe, intent: string): Promise<number> {
+  const { data } = await stripe.disputes.list({ payment_intent: intent, limit: 100 })
+  return data
+    .filter(({ status }) => !['won', 'prevented'].includes(status) && !status.startsWith('warning_'))
+    .reduce((sum, { amount }) => sum + amount, 0)
+}
+
+function customerOf(customer: string | Stripe.Customer | Stripe.DeletedCustomer): Customer {
+  if (typeof customer === 'string' || customer.deleted)
+    return { id: idOf(customer) as string, email: null, accountId: null }
+  return { id: customer.id, email: customer.email, accountId: customer.metadata[ACCOUNT] ?? null }
+}

@@ -1,0 +1,422 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { PaymentProviderFailure } from '../../../src/core/billing/payment-provider.js'
+import { stripeProvider } from '../../../src/payment/stripe/stripe-provider.js'
+import { SECRET_KEY, signed, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
+
+const WEBHOOK_SECRET = 'whsec_easel'
+const ADA = { id: '7f1d0a9e-1111-4222-8333-944445555666', username: 'ada', email: 'ada@example.com' }
+const PAGES = { returnTo: 'https://easel.example/account', cancelTo: 'https://easel.example/account' }
+const DAY_MS = 24 * 3_600_000
+
+async function given({ start = new Date('2026-01-31T12:00:00Z'), secretKey = SECRET_KEY } = {}) {
+  const stripe = await startStripeStandIn({ start })
+  onTestFinished(() => stripe.close())
+  const provider = await stripeProvider({ secretKey, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url })
+  return { stripe, provider }
+}
+
+async function givenCustomer(options: Parameters<typeof given>[0] = {}) {
+  const { stripe, provider } = await given(options)
+  const customer = await provider.createCustomer(ADA)
+  const orderPlan = (price: string) =>
+    provider.checkout({ customer, accountId: ADA.id, item: { plan: 'Pro' }, price, ...PAGES })
+  const orderPack = (price: string) =>
+    provider.checkout({ customer, accountId: ADA.id, item: { pack: 'Small', credits: 100 }, price, ...PAGES })
+  return { stripe, provider, customer, orderPlan, orderPack }
+}
+
+async function givenSubscription({ every = 'month', amount = 1900 } = {}) {
+  const all = await givenCustomer()
+  const price = all.stripe.givenPrice({ every, amount })
+  const id = all.stripe.pay(await all.orderPlan(price.id)).subscription as string
+  const now = async () => {
+    const found = await all.provider.subscription(id)
+    return (
+      found && {
+        ...found,
+        paidUntil: text(found.paidUntil),
+        startedAt: text(found.startedAt),
+        endsAt: text(found.endsAt),
+      }
+    )
+  }
+  const advanceTo = (moment: string) => all.stripe.advanceTo(new Date(moment))
+  return { ...all, price, id, now, advanceTo }
+}
+
+/** To the minute: Stripe's time goes on while a test runs. */
+const text = (moment: Date | null) => moment?.toISOString().slice(0, 16) ?? null
+
+async function givenPack(
+  how: Parameters<Awaited<ReturnType<typeof given>>['stripe']['pay']>[1] = 'works',
+  amount = 500,
+) {
+  const all = await givenCustomer()
+  const session = all.stripe.pay(await all.orderPack(all.stripe.givenPrice({ amount }).id), how)
+  const id = session.payment_intent ?? session.id
+  return { ...all, session, id, now: () => all.provider.payment(id) }
+}
+
+describe('a price', () => {
+  it('is told with its amount and how often it is paid', async () => {
+    const { stripe, provider } = await given()
+    const priced = (its: Parameters<typeof stripe.givenPrice>[0]) => provider.price(stripe.givenPrice(its).id)
+    expect(await priced({ amount: 1900, every: 'month' })).toMatchObject({
+      amount: 1900,
+      currency: 'eur',
+      every: 'month',
+    })
+    expect(await priced({ amount: 500, currency: 'jpy' })).toMatchObject({ amount: 500, currency: 'jpy', every: null })
+    expect((await priced({ every: 'year' }))?.every).toBe('year')
+    expect((await priced({ every: 'week' }))?.every).toBe('other')
+    expect((await priced({ every: 'month', count: 3 }))?.every).toBe('other')
+  })
+
+  it('is none if there is no such price, it has no fixed amount, or it or its product is not active', async () => {
+    const { stripe, provider } = await given()
+    expect(await provider.price('price_none')).toBeUndefined()
+    expect(await provider.price(stripe.givenPrice({ amount: null }).id)).toBeUndefined()
+    const price = stripe.givenPrice()
+    price.active = false
+    expect(await provider.price(price.id)).toBeUndefined()
+    const other = stripe.givenPrice()
+    Object.assign(stripe.objects.get('product', other.product), { active: false })
+    expect(await provider.price(other.id)).toBeUndefined()
+  })
+})
+
+describe('a customer', () => {
+  it('is made once for an account, also when the answer was lost and the address changed', async () => {
+    const { stripe, provider } = await given()
+    stripe.set({ fault: 'drop_mid_reply', on: '/v1/customers' })
+    await expect(provider.createCustomer(ADA)).rejects.toThrow(PaymentProviderFailure)
+    stripe.set({ fault: 'none' })
+    const id = await provider.createCustomer({ ...ADA, email: 'ada@other.example' })
+    const made = stripe.objects.list('customer')
+    expect(made).toMatchObject([{ id, email: 'ada@other.example', name: 'ada', metadata: { easel_account: ADA.id } }])
+  })
+})
+
+describe('checkout', () => {
+  it('sells a pack: the payment says which, for whom, and what was paid', async () => {
+    const { now, customer, stripe, id } = await givenPack()
+    expect(await now()).toEqual({
+      ...{ id, customer: { id: customer, email: 'ada@example.com', accountId: ADA.id }, isPaid: true, amount: 500 },
+      ...{
+        paidAt: expect.any(Date),
+        currency: 'eur',
+        returned: 0,
+        of: { pack: 'Small', credits: 100, accountId: ADA.id },
+      },
+    })
+    expect(stripe.objects.list('checkout.session')).toMatchObject([
+      { client_reference_id: ADA.id, success_url: PAGES.returnTo, cancel_url: PAGES.cancelTo },
+    ])
+  })
+
+  it('sells a pack with a coupon for all of it: a payment of nothing, which is there', async () => {
+    const { now, id } = await givenPack('coupon')
+    expect(id).toMatch(/^cs_/)
+    expect(await now()).toMatchObject({ id, isPaid: true, amount: 0, returned: 0, of: { pack: 'Small', credits: 100 } })
+  })
+
+  it('sells a pack with money that takes days: it is not there until it is', async () => {
+    const { now, stripe, id, session, provider } = await givenPack('takes_days')
+    expect(await now()).toMatchObject({ isPaid: false, paidAt: null })
+    stripe.settle(id, true)
+    expect(await now()).toMatchObject({ isPaid: true, amount: 500 })
+    expect(await provider.payment(session.id)).toEqual(await now())
+    const other = await givenPack('takes_days')
+    other.stripe.settle(other.id, false)
+    expect(await other.now()).toMatchObject({ isPaid: false })
+  })
+
+  it('of a plan ends the page that was opened before, so that nobody pays for two', async () => {
+    const { stripe, orderPlan, orderPack } = await givenCustomer()
+    const price = stripe.givenPrice({ every: 'month' }).id
+    const pack = await orderPack(stripe.givenPrice().id)
+    const first = await orderPlan(price)
+    const second = await orderPlan(price)
+    expect(() => stripe.pay(first)).toThrow('expired')
+    expect(stripe.pay(second).subscription).toMatch(/^sub_/)
+    expect(stripe.pay(pack).payment_status).toBe('paid')
+  })
+
+  it('refuses a price that is not active, with the words of Stripe', async () => {
+    const { stripe, orderPlan } = await givenCustomer()
+    const price = stripe.givenPrice({ every: 'month' })
+    price.active = false
+    await expect(orderPlan(price.id)).rejects.toThrow(/^The price specified is inactive/)
+  })
+})
+
+describe('a subscription', () => {
+  it('is paid until the end of the period whose invoice is paid, not of the one that has begun', async () => {
+    const { now, advanceTo, customer, price, id } = await givenSubscription()
+    expect(await now()).toEqual({
+      ...{ id, customer: { id: customer, email: 'ada@example.com', accountId: ADA.id }, price: price.id },
+      ...{ status: 'active', startedAt: '2026-01-31T12:00', paidUntil: '2026-02-28T12:00', endsAt: null },
+    })
+    advanceTo('2026-02-28T12:30:00Z')
+    expect(await now()).toMatchObject({ status: 'active', paidUntil: '2026-02-28T12:00' })
+    advanceTo('2026-02-28T13:30:00Z')
+    expect(await now()).toMatchObject({ status: 'active', paidUntil: '2026-03-31T12:00' })
+  })
+
+  it('is past due, recovers, or ends when Stripe gives up', async () => {
+    const { now, advanceTo, stripe, customer, id } = await givenSubscription()
+    stripe.setCard(customer, 'declined')
+    advanceTo('2026-03-01T12:00:00Z')
+    expect(await now()).toMatchObject({ status: 'past_due', paidUntil: '2026-02-28T12:00', endsAt: null })
+    stripe.setCard(customer, 'works')
+    stripe.payOpen(id)
+    expect(await now()).toMatchObject({ status: 'active', paidUntil: '2026-03-31T12:00' })
+    stripe.setCard(customer, 'declined')
+    stripe.set({ afterRetries: 'unpaid' })
+    advanceTo('2026-04-20T12:00:00Z')
+    expect(await now()).toMatchObject({ status: 'unpaid', paidUntil: '2026-03-31T12:00' })
+    stripe.cancel(id)
+    expect(await now()).toMatchObject({ status: 'ended', paidUntil: '2026-03-31T12:00', endsAt: '2026-04-20T12:00' })
+  })
+
+  it('ends at the end of what is paid, or at once', async () => {
+    const { now, advanceTo, stripe, id } = await givenSubscription()
+    stripe.cancel(id, 'period_end')
+    expect(await now()).toMatchObject({ status: 'active', endsAt: '2026-02-28T12:00', paidUntil: '2026-02-28T12:00' })
+    advanceTo('2026-02-10T08:00:00Z')
+    stripe.cancel(id)
+    expect(await now()).toMatchObject({ status: 'ended', endsAt: '2026-02-10T08:00', paidUntil: '2026-02-10T08:00' })
+  })
+
+  it('that is paused is paused until it goes on, and is then not paid before its next invoice is', async () => {
+    const { now, advanceTo, stripe, id } = await givenSubscription()
+    stripe.pause(id)
+    advanceTo('2026-03-10T00:00:00Z')
+    expect(await now()).toMatchObject({ status: 'paused', paidUntil: '2026-02-28T12:00' })
+    stripe.resume(id)
+    expect(await now()).toMatchObject({ status: 'active', paidUntil: '2026-02-28T12:00' })
+    advanceTo('2026-03-31T14:00:00Z')
+    expect(await now()).toMatchObject({ status: 'active', paidUntil: '2026-04-30T12:00' })
+  })
+
+  it('on trial is paid until the trial ends; its periods begin then', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    const { id: price } = stripe.givenPrice({ every: 'month' })
+    const { id } = stripe.create({ customer, price, trialDays: 7 })
+    const found = await provider.subscription(id)
+    expect([text(found?.startedAt ?? null), text(found?.paidUntil ?? null)]).toEqual([
+      '2026-01-31T12:00',
+      '2026-02-07T12:00',
+    ])
+    stripe.advanceTo(new Date('2026-02-07T14:00:00Z'))
+    const later = await provider.subscription(id)
+    expect([text(later?.startedAt ?? null), text(later?.paidUntil ?? null)]).toEqual([
+      '2026-02-07T12:00',
+      '2026-03-07T12:00',
+    ])
+  })
+
+  it('that is changed for a year begins anew; for a dearer price of the same interval it goes on', async () => {
+    const { now, advanceTo, stripe, id } = await givenSubscription()
+    advanceTo('2026-02-14T12:00:00Z')
+    const dearer = stripe.givenPrice({ every: 'month', amount: 3900 }).id
+    stripe.change(id, dearer)
+    expect(await now()).toMatchObject({ price: dearer, startedAt: '2026-01-31T12:00', paidUntil: '2026-02-28T12:00' })
+    const yearly = stripe.givenPrice({ every: 'year', amount: 19000 }).id
+    stripe.change(id, yearly)
+    expect(await now()).toMatchObject({ price: yearly, startedAt: '2026-02-14T12:00', paidUntil: '2027-02-14T12:00' })
+  })
+
+  it('is nothing to Stripe if it never was, and knows no account if its customer was deleted', async () => {
+    const { provider, stripe, id, customer } = await givenSubscription()
+    expect(await provider.subscription('sub_none')).toBeUndefined()
+    expect(await provider.payment('pi_none')).toBeUndefined()
+    expect(await provider.payment('cs_none')).toBeUndefined()
+    stripe.objects.remove(customer)
+    expect((await provider.subscription(id))?.customer).toEqual({ id: customer, email: null, accountId: null })
+  })
+})
+
+describe('money that goes back', () => {
+  it('is what was refunded, in parts, unless the refund failed', async () => {
+    const { now, stripe, id } = await givenPack()
+    stripe.refund(id, 200)
+    const last = stripe.refund(id, 300)
+    expect(await now()).toMatchObject({ isPaid: true, amount: 500, returned: 500 })
+    stripe.failRefund(last.id)
+    expect(await now()).toMatchObject({ returned: 200 })
+  })
+
+  it('is what a bank has taken back until the dispute is won; an inquiry takes nothing', async () => {
+    const { now, stripe, id } = await givenPack()
+    const inquiry = stripe.dispute(id, 'inquiry')
+    expect(await now()).toMatchObject({ returned: 0 })
+    stripe.endDispute(inquiry.id, 'warning_closed')
+    const dispute = stripe.dispute(id)
+    expect(await now()).toMatchObject({ returned: 500 })
+    stripe.endDispute(dispute.id, 'won')
+    expect(await now()).toMatchObject({ returned: 0 })
+    stripe.endDispute(dispute.id, 'lost')
+    expect(await now()).toMatchObject({ returned: 500 })
+  })
+
+  it('of a subscription says of which period', async () => {
+    const { stripe, provider, id, advanceTo } = await givenSubscription()
+    advanceTo('2026-03-10T12:00:00Z')
+    const [latest, first] = stripe.objects.list('payment_intent')
+    stripe.refund(latest?.id as string)
+    const periods = await Promise.all([first, latest].map((it) => provider.payment(it?.id as string)))
+    expect(periods.map((it) => [it?.returned, it?.of && 'subscription' in it.of && text(it.of.periodStart)])).toEqual([
+      [0, '2026-01-31T12:00'],
+      [1900, '2026-02-28T12:00'],
+    ])
+    expect(periods[0]?.of).toMatchObject({ subscription: id })
+    stripe.change(id, stripe.givenPrice({ every: 'month', amount: 9900 }).id)
+    const difference = await provider.payment(stripe.objects.list('payment_intent')[0]?.id as string)
+    expect(difference?.of && 'subscription' in difference.of && text(difference.of.periodStart)).toBe(
+      '2026-02-28T12:00',
+    )
+  })
+})
+
+describe('the portal', () => {
+  it('offers the plans for sale; what is cheaper or shorter waits for the end of what is paid', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    const [month, year] = ['month', 'year'].map((every) => stripe.givenPrice({ every }))
+    const page = { returnTo: PAGES.returnTo, prices: [year?.id as string, month?.id as string] }
+    expect(await provider.portal(customer, page)).toMatch(`${stripe.url}/p/session/`)
+    await provider.portal(customer, { ...page, prices: page.prices.toReversed() })
+    const other = await stripeProvider({ secretKey: SECRET_KEY, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url })
+    await other.portal(customer, page)
+    const configurations = stripe.objects.list('billing_portal.configuration') as unknown as { features: object }[]
+    expect(configurations).toHaveLength(1)
+    expect(configurations[0]?.features).toMatchObject({
+      subscription_cancel: { enabled: 'true', mode: 'at_period_end' },
+      subscription_update: {
+        proration_behavior: 'always_invoice',
+        schedule_at_period_end: {
+          conditions: { 0: { type: 'decreasing_item_amount' }, 1: { type: 'shortening_interval' } },
+        },
+      },
+    })
+    expect(stripe.objects.list('billing_portal.session')).toMatchObject(Array(3).fill({ return_url: PAGES.returnTo }))
+  })
+
+  it('can be opened when nothing is for sale', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    expect(await provider.portal(customer, { returnTo: PAGES.returnTo, prices: [] })).toMatch(
+      `${stripe.url}/p/session/`,
+    )
+  })
+})
+
+describe('the end of an account', () => {
+  it('ends all its subscriptions and open pages, also when asked for twice or after the customer is gone', async () => {
+    const { stripe, provider, customer, id, now, orderPlan, orderPack, price } = await givenSubscription()
+    const [plan, pack] = [await orderPlan(price.id), await orderPack(stripe.givenPrice().id)]
+    const paused = stripe.create({ customer, price: price.id })
+    stripe.pause(paused.id)
+    await provider.cancelAll(customer)
+    expect((await now())?.status).toBe('ended')
+    expect((await provider.subscription(paused.id))?.status).toBe('ended')
+    expect(() => stripe.pay(plan)).toThrow('expired')
+    expect(() => stripe.pay(pack)).toThrow('expired')
+    await provider.cancelAll(customer)
+    stripe.objects.remove(customer)
+    await provider.cancelAll(customer)
+    expect((await provider.subscription(id))?.status).toBe('ended')
+  })
+})
+
+describe('a failure', () => {
+  it('of the connection is repeated by itself, and makes nothing twice', async () => {
+    const { stripe, provider, customer, orderPack } = await givenCustomer()
+    const price = stripe.givenPrice().id
+    stripe.set({ fault: { status: 503 } })
+    const order = orderPack(price)
+    await stripe.seen(({ path }) => path === '/v1/checkout/sessions')
+    stripe.set({ fault: 'none' })
+    expect(await order).toMatch(/\/c\/pay\//)
+    expect(stripe.objects.list('checkout.session', ['customer', customer])).toHaveLength(1)
+    await provider.payment('pi_none')
+  })
+
+  it.each([['drop' as const], ['garbage' as const], [{ status: 500 }]])('(%j) that lasts is said', async (fault) => {
+    const { stripe, provider } = await given()
+    stripe.set({ fault })
+    await expect(provider.subscription('sub_1')).rejects.toThrow(PaymentProviderFailure)
+  })
+
+  it('of the key is said without the key', async () => {
+    const { provider } = await given({ secretKey: 'sk_test_anotherSecretKey' })
+    const failure = await provider.price('price_1').catch((error: Error) => error)
+    expect(failure).toBeInstanceOf(PaymentProviderFailure)
+    expect((failure as Error).message).toMatch(/^Invalid API Key/)
+    expect((failure as Error).message).not.toContain('anotherSecretKey')
+  })
+})
+
+describe('an event', () => {
+  const post = (
+    provider: Awaited<ReturnType<typeof given>>['provider'],
+    event: unknown,
+    secret = WEBHOOK_SECRET,
+    at?: number,
+  ) => {
+    const { body, signature } = signed(event, secret, at)
+    return provider.event(Buffer.from(body), signature)
+  }
+
+  it('says what to ask for, and holds nobody’s name or address', async () => {
+    const { stripe, provider, id, customer, advanceTo, orderPack } = await givenSubscription()
+    advanceTo('2026-03-01T12:00:00Z')
+    const { payment_intent: pack } = stripe.pay(await orderPack(stripe.givenPrice().id))
+    const free = stripe.pay(await orderPack(stripe.givenPrice().id), 'coupon')
+    stripe.refund(pack as string, 1)
+    stripe.endDispute(stripe.dispute(pack as string).id, 'lost')
+    const found = stripe.events.list.map((event) => post(provider, event))
+    const abouts = (type: string) => found.flatMap((it) => (it?.type === type ? [it.about] : []))
+    const [subscription, payment] = [
+      { kind: 'subscription', id },
+      { kind: 'payment', id: pack },
+    ]
+    expect(abouts('customer.subscription.created')).toEqual([subscription])
+    expect(abouts('invoice.paid')).toEqual([subscription, subscription])
+    expect(abouts('checkout.session.completed')).toEqual([subscription, payment, { kind: 'payment', id: free.id }])
+    for (const type of ['charge.refunded', 'refund.created', 'charge.dispute.created', 'charge.dispute.closed'])
+      expect(abouts(type)).toEqual([payment])
+    expect(abouts('payment_intent.succeeded')).toEqual([null, null, null])
+    expect(found.find((it) => it?.type === 'charge.refunded')).toMatchObject({ customer, body: { amount_refunded: 1 } })
+    expect(JSON.stringify(found)).not.toMatch(/payer@example|Secret Street|ada@example/)
+    expect(new Set(found.map((it) => it?.id)).size).toBe(found.length)
+    expect(found[0]?.createdAt.toISOString()).toMatch(/^2026-01-31T12:0/)
+  })
+
+  it('of an endpoint with an older API version names its subscription, too', async () => {
+    const { stripe, provider } = await givenSubscription()
+    const paid = stripe.events.list.find(({ type }) => type === 'invoice.paid')
+    const older = { ...paid, data: { object: { ...paid?.data.object, parent: undefined, subscription: 'sub_older' } } }
+    expect(post(provider, older)?.about).toEqual({ kind: 'subscription', id: 'sub_older' })
+  })
+
+  it('of another kind is kept without anything to ask for', async () => {
+    const { provider } = await given()
+    const event = { id: 'evt_1', type: 'radar.rule.created', created: 1, data: { object: { id: 'rule_1' } } }
+    expect(post(provider, event)).toMatchObject({ id: 'evt_1', about: null, customer: null, body: { id: 'rule_1' } })
+  })
+
+  it('is none if it was signed with another secret, changed, or is too old', async () => {
+    const { provider } = await given()
+    const event = { id: 'evt_1', type: 'invoice.paid', created: 1, data: { object: { id: 'in_1' } } }
+    const yesterday = Math.floor((Date.now() - DAY_MS) / 1000)
+    const { body, signature } = signed(event, WEBHOOK_SECRET)
+    expect(provider.event(Buffer.from(body), signature)?.id).toBe('evt_1')
+    expect(provider.event(Buffer.from(body.replace('in_1', 'in_2')), signature)).toBeUndefined()
+    expect(post(provider, event, 'whsec_other')).toBeUndefined()
+    expect(post(provider, event, WEBHOOK_SECRET, yesterday)).toBeUndefined()
+    for (const wrong of ['', 't=1', 'nothing', `t=1,v1=${'0'.repeat(64)}`])
+      expect(provider.event(Buffer.from(body), wrong)).toBeUndefined()
+    const broken = signed(undefined, WEBHOOK_SECRET).signature
+    expect(provider.event(Buffer.from('undefined'), broken)).toBeUndefined()
+  })
+})
