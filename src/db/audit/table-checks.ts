@@ -29,6 +29,8 @@ const LATE = `interval '30 seconds'`
 const CLOCK = `interval '1 second'`
 /** The time limit of statements (db/client.ts). A violation in the history is never repaired, so it must be certain. */
 const LONGEST_STATEMENT = `interval '5 seconds'`
+/** What PAYMENT_GRACE_DAYS may be; it may have changed since. */
+const GRACES = `ARRAY(SELECT make_interval(days => n) FROM generate_series(0, 30) n)`
 /** Servers poll every two seconds. */
 const OVERDUE = `interval '5 minutes'`
 
@@ -71,6 +73,36 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
   'periods-are-settled-in-time': `
     SELECT u.username FROM subscriptions s JOIN users u ON u.id = s.user_id
      WHERE s.check_at < now() - ${OVERDUE} AND u.deleted_at IS NULL`,
+  // The ledger has one purchase for each payment, and took back as much as the payment says.
+  'payments-are-granted-once': `
+    SELECT m.id FROM payments m LEFT JOIN LATERAL (
+      SELECT sum(l.delta) FILTER (WHERE l.ref = 'payment:' || m.id) AS bought,
+             -sum(l.delta) FILTER (WHERE l.ref <> 'payment:' || m.id) AS taken_back
+        FROM credit_ledger l WHERE l.user_id = m.user_id
+         AND (l.ref = 'payment:' || m.id OR starts_with(l.ref, 'payment:' || m.id || ':'))) l ON true
+     WHERE m.taken_back NOT BETWEEN 0 AND m.credits OR m.taken_back <> coalesce(l.taken_back, 0)
+        OR m.pack IS NOT NULL AND m.credits <> coalesce(l.bought, 0)
+        OR m.pack IS NULL AND l.bought IS NOT NULL`,
+  'purchases-belong-to-payments': ({ ledger }) => `
+    SELECT 'ledger entry ' || e.id FROM ${ledger} e
+     WHERE e.kind = 'purchase' AND NOT EXISTS (
+       SELECT FROM payments m WHERE e.ref = 'payment:' || m.id AND m.user_id = e.user_id AND m.credits = e.delta)`,
+  // What is paid until a time may be used for the days of grace beyond it, or until the end that was agreed.
+  'paid-subscriptions-end-as-paid': `
+    SELECT u.username FROM subscriptions s JOIN users u ON u.id = s.user_id
+     WHERE s.paid_until IS NOT NULL AND u.deleted_at IS NULL
+       AND NOT EXISTS (
+         SELECT FROM paid_subscriptions p JOIN payment_customers c ON c.id = p.customer
+          WHERE c.user_id = s.user_id AND p.started_at = s.started_at AND s.paid_until = least(p.paid_until, p.ends_at)
+            AND (s.end_date IN (s.paid_until, p.ends_at) OR s.end_date - s.paid_until = ANY (${GRACES})))
+       AND NOT EXISTS (
+         SELECT FROM payment_objects o JOIN payment_customers c ON c.id = o.customer
+          WHERE c.user_id = s.user_id AND o.problem IS NOT NULL)`,
+  // What the provider told is worked off, or operators are shown why not.
+  'payment-events-are-worked-off': `
+    SELECT e.id FROM payment_events e LEFT JOIN payment_objects o ON o.kind = e.kind AND o.id = e.object_id
+     WHERE e.kind IS NOT NULL AND e.worked_off_at IS NULL AND e.received_at < now() - interval '1 hour'
+       AND (o.id IS NULL OR o.problem IS NULL AND o.failures = 0)`,
   'charged-exactly-once': (slice) => `
     SELECT g.id FROM ${slice.generations} g
      WHERE NOT g.metered
