@@ -15,6 +15,7 @@ import { modelCommands } from './model-commands.js'
 import { moderationCommands } from './moderation-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
+import { paymentCommands } from './payment-commands.js'
 import { planCommands } from './plan-commands.js'
 import { queueCommands } from './queue-commands.js'
 import type { ReadPassword } from './sign-in-commands.js'
@@ -81,6 +82,7 @@ export async function runCli(
   subscriptionCommands(program, run)
   creditCommands(program, run, confirm)
   planCommands(program, run)
+  paymentCommands(program, run)
   keyCommands(program, run)
   modelCommands(program, run, confirm)
   jobCommands(program, run)

@@ -138,7 +138,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const imageChecks = { vital: false, problem: images.problem }
   const ready = readiness({ ...foundation.checks, moderation, images: imageChecks }, () => draining.signal.aborted)
   const published = publishedImages(db)
-  const site = startWebsite(config, log, foundation, { ports, published, leaving: leaving.signal })
+  const site = startWebsite(config, log, foundation, {
+    ...{ ports, published, leaving: leaving.signal },
+    isSelling: options.payment !== undefined,
+  })
   const app = await buildApp({
     log,
     observe: (app) => {

@@ -17,6 +17,7 @@ import { operatorModelStore } from '../db/operator/catalog.js'
 import { operatorActionStore, recorded } from '../db/operator/operator-actions.js'
 import { oversight } from '../db/operator/overview.js'
 import { pauseStore } from '../db/operator/pauses.js'
+import { operatorPayments } from '../db/operator/payments.js'
 import { refusedPromptLog } from '../db/operator/refused-prompts.js'
 import { removedImageList } from '../db/operator/removed-images.js'
 import type { PersonalApiPorts } from '../http/shared/ports.js'
@@ -37,6 +38,7 @@ interface Shared {
   /** The Personal Access API's. */
   readonly ports: PersonalApiPorts
   readonly published: PublishedImages
+  readonly isSelling: boolean
   readonly leaving: AbortSignal
 }
 
@@ -55,6 +57,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     catalog: operatorModelStore(db),
     workflows: workflowModels(db),
     plans: operatorPlans(db),
+    payments: operatorPayments(db),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),
@@ -64,7 +67,10 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     currentPeriods: currentPeriods(db),
     guesses: counter,
   }
-  return { website: website({ ...config, ports: all, provider, leaving: shared.leaving }), stop }
+  return {
+    website: website({ ...config, ports: all, provider, isSelling: shared.isSelling, leaving: shared.leaving }),
+    stop,
+  }
 }
 
 const operatorStores = (db: Database): OperatorStores => ({
@@ -73,6 +79,7 @@ const operatorStores = (db: Database): OperatorStores => ({
   cancels: cancelStore(db),
   removals: imageRemovals(db),
   refusedPromptLog: refusedPromptLog(db),
+  payments: operatorPayments(db),
 })
 
 const recordedIn =

@@ -15,6 +15,7 @@ import { modelRoutes } from '../operator/models/models-page.js'
 import { workflowRoutes } from '../operator/models/workflow-page.js'
 import { moderationPageRoutes } from '../operator/moderation/moderation-page.js'
 import { overviewRoutes } from '../operator/overview/overview-page.js'
+import { paymentRoutes } from '../operator/payments/payments-page.js'
 import { planRoutes } from '../operator/plans/plans-page.js'
 import { userRoutes } from '../operator/users/user-routes.js'
 import { usersRoutes } from '../operator/users/users-page.js'
@@ -92,6 +93,7 @@ export function website(options: WebsiteOptions): Website {
         modelRoutes(operators, options)
         workflowRoutes(operators, options)
         planRoutes(operators, options)
+        if (options.isSelling) paymentRoutes(operators, options)
         logRoutes(operators, options)
         usersRoutes(operators, options)
         userRoutes(operators, options)

@@ -13,6 +13,7 @@ import type { CatalogChanges } from '../../core/operator/catalog.js'
 import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
 import type { AuditResults, Oversight } from '../../core/operator/overview.js'
 import type { PauseStore } from '../../core/operator/pauses.js'
+import type { OperatorPayments } from '../../core/operator/payments.js'
 import type { OperatorPlans } from '../../core/operator/plans.js'
 import type { RefusedPromptLog } from '../../core/operator/refused-prompts.js'
 import type { WorkflowModels } from '../../core/operator/workflow-models.js'
@@ -26,6 +27,7 @@ export interface OperatorStores {
   readonly cancels: CancelStore
   readonly removals: ImageRemovals
   readonly refusedPromptLog: RefusedPromptLog
+  readonly payments: OperatorPayments
 }
 
 export interface WebsitePorts extends PersonalApiPorts {
@@ -42,6 +44,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly catalog: CatalogChanges
   readonly workflows: WorkflowModels
   readonly plans: OperatorPlans
+  readonly payments: OperatorPayments
   readonly administration: Administration
   readonly refusedPromptLog: RefusedPromptLog
   readonly removedImages: RemovedImages
@@ -63,6 +66,8 @@ export interface WebsiteOptions {
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   /** What keys begin with, before the underscore. */
   readonly keyPrefix: string
+  /** Whether there is a payment provider. */
+  readonly isSelling: boolean
   /** Whether people may make an account. */
   readonly signUpIsOpen: boolean
   /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */

@@ -20,6 +20,7 @@ const PATH = '/operator/plans'
 
 interface PlansPageProps {
   readonly signedIn: SignedIn
+  readonly isSelling: boolean
   readonly plans: readonly ListedPlan[]
   readonly models: readonly ModelVersion[]
   /** The plan that the form changes; undefined: it adds one. */
@@ -29,8 +30,13 @@ interface PlansPageProps {
   readonly problem?: string | undefined
 }
 
-const PlansPage = ({ signedIn, plans, done, problem, ...props }: PlansPageProps) => (
-  <OperatorLayout title="Plans" signedIn={signedIn} path={PATH}>
+const PlansPage = ({ signedIn, isSelling, plans, done, problem, ...props }: PlansPageProps) => (
+  <OperatorLayout
+    title="Plans"
+    signedIn={signedIn}
+    path={PATH}
+    aside={isSelling && <a href="/operator/payments">Payments</a>}
+  >
     <Notices done={done} problem={problem} />
     <Table
       name="Plans"
@@ -134,7 +140,7 @@ const query = z.object({
 const retirement = z.object({ reason, name: line(100, NONE) })
 
 /** The plans: what subscriptions grant and allow. */
-export function planRoutes(app: App, { ports }: WebsiteOptions): void {
+export function planRoutes(app: App, { ports, isSelling }: WebsiteOptions): void {
   const { catalog, plans } = ports
 
   const show = async (
@@ -145,7 +151,7 @@ export function planRoutes(app: App, { ports }: WebsiteOptions): void {
     const [listed, models] = await Promise.all([plans.list(), catalog.list()])
     const existing = listed.find((it) => it.name === name)
     if (name && !existing) throw new AppError('not_found', NONE)
-    const props = { plans: listed, models, existing, signedIn: sessionOf(request), form: formOf(existing) }
+    const props = { isSelling, plans: listed, models, existing, signedIn: sessionOf(request), form: formOf(existing) }
     return sendPage(reply, <PlansPage {...props} {...said} />)
   }
 
