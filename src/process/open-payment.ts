@@ -1,9 +1,9 @@
-import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import type { Config } from './config.js'
+import type { Payment } from './start-billing.js'
 
-/** The provider of the configuration, if there is one; nothing of it is loaded without. */
-export async function openPayment({ stripe }: Pick<Config, 'stripe'>): Promise<PaymentProvider | undefined> {
-  if (!stripe) return undefined
+/** Payment as the configuration says, if it does; nothing of the provider is loaded without. */
+export async function openPayment(config: Pick<Config, 'stripe' | 'paymentGraceDays'>): Promise<Payment | undefined> {
+  if (!config.stripe) return undefined
   const { stripeProvider } = await import('../payment/stripe/stripe-provider.js')
-  return stripeProvider(stripe)
+  return { provider: await stripeProvider(config.stripe), graceDays: config.paymentGraceDays }
 }

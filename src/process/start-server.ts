@@ -39,6 +39,7 @@ import type { ResolveHost } from '../outbound/webhook-targets.js'
 import type { Config } from './config.js'
 import { openFoundation, type ProcessOptions } from './foundation.js'
 import { openHealthPort, readiness } from './health.js'
+import { openPayment } from './open-payment.js'
 import { type Payment, startBilling } from './start-billing.js'
 import { startWebhooks } from './start-webhooks.js'
 import { startWebsite } from './start-website.js'
@@ -75,7 +76,7 @@ export interface ServerOptions extends ProcessOptions {
   readonly slots?: AdmissionLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
-  /** Undefined: nothing is sold. */
+  /** Takes the place of the provider of the configuration. */
   readonly payment?: Payment | undefined
   /** Replaces the DNS for the hosts of webhooks. */
   readonly resolveHost?: ResolveHost
@@ -94,7 +95,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const draining = new AbortController()
   const leaving = new AbortController()
   const webhooks = startWebhooks(config, log, foundation, images, options)
-  const billing = options.payment && startBilling(options.payment, config, log, foundation, options)
+  const payment = options.payment ?? (await openPayment(config))
+  const billing = payment && startBilling(payment, config, log, foundation, options)
   const estimates = durationEstimates(db)
   const plainPorts = {
     webhooks: webhooks.ports,
@@ -139,8 +141,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const ready = readiness({ ...foundation.checks, moderation, images: imageChecks }, () => draining.signal.aborted)
   const published = publishedImages(db)
   const site = startWebsite(config, log, foundation, {
-    ...{ ports, published, leaving: leaving.signal },
-    isSelling: options.payment !== undefined,
+    ports,
+    published,
+    provider: payment?.provider,
+    leaving: leaving.signal,
   })
   const app = await buildApp({
     log,

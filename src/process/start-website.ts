@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { accountMails, keepMails } from '../core/accounts/account-mails.js'
+import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import type { PublishedImages } from '../core/images/ports.js'
 import type { Recorded } from '../core/operator/operator-actions.js'
 import { ownKeyStore } from '../db/accounts/api-keys.js'
@@ -38,7 +39,8 @@ interface Shared {
   /** The Personal Access API's. */
   readonly ports: PersonalApiPorts
   readonly published: PublishedImages
-  readonly isSelling: boolean
+  /** Undefined: nothing is sold. */
+  readonly provider: PaymentProvider | undefined
   readonly leaving: AbortSignal
 }
 
@@ -68,7 +70,13 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     guesses: counter,
   }
   return {
-    website: website({ ...config, ports: all, provider, isSelling: shared.isSelling, leaving: shared.leaving }),
+    website: website({
+      ...config,
+      ports: all,
+      provider,
+      isSelling: shared.provider !== undefined,
+      leaving: shared.leaving,
+    }),
     stop,
   }
 }
