@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest'
+import { startPaymentsStage } from './stage.js'
+
+it('events of payment have their effect once, doubled, in any order and late, while servers are killed', async () => {
+  const stage = await startPaymentsStage()
+  const report = await stage.run({ events: 400, accounts: 12 })
+  expect(report.wrong).toEqual([])
+  expect(await stage.violations()).toEqual([])
+  expect(report.posted).toBeGreaterThanOrEqual(400)
+  expect(report.disturbances).toBeGreaterThan(0)
+})
