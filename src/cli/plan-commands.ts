@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Plan } from '../core/accounts/plan.js'
 import { planStore } from '../db/accounts/plans.js'
 import { planOfEntry, toPlanEntry } from '../process/plan-entry.js'
+import { requirePricesOf } from '../process/required-prices.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { readEntries, requireDistinct } from './json-file.js'
@@ -25,17 +26,26 @@ export function planCommands(program: Command, run: Runner): void {
     .action(run(retirePlan))
 }
 
-async function importPlans({ recorded }: Operator, file: string, { reason }: ReasonOption) {
+async function importPlans({ config, recorded }: Operator, file: string, { reason }: ReasonOption) {
   const plans = await readEntries(file, 'plans', planOfEntry)
   requireDistinct('name', plans, ({ name }) => name)
-  const unknown = await recorded(
+  const sold = plans.filter(({ retiredAt }) => retiredAt === null)
+  await requirePricesOf(
+    config,
+    sold.map(({ name, price, period: every }) => ({ name, price, every })),
+  )
+  const refused = await recorded(
     reason,
     (db) => planStore(db).import(plans),
-    (missing) => (missing ? undefined : [`imported ${plural(plans.length, 'plan')}`, '']),
+    (why) => (why ? undefined : [`imported ${plural(plans.length, 'plan')}`, '']),
   )
-  if (unknown)
+  if (refused && 'model' in refused)
     throw new OperatorError(
-      `Plan "${unknown.plan}" names model version ${unknown.model}, which there is not: "easel models list" shows them.`,
+      `Plan "${refused.plan}" names model version ${refused.model}, which there is not: "easel models list" shows them.`,
+    )
+  if (refused)
+    throw new OperatorError(
+      `Plans "${refused.other}" and "${refused.plan}" have the same price, ${refused.price}: make one for each at the payment provider.`,
     )
   return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.` }
 }
@@ -79,6 +89,7 @@ const planFacts = ({
   signUpCredits,
   models,
   rateLimit,
+  price,
   forSale,
   retiredAt,
 }: Plan) => ({
@@ -87,6 +98,7 @@ const planFacts = ({
   'at sign-up': signUpCredits,
   models: models === null ? 'all' : models.join(' '),
   'rate limit': rateLimit,
+  price,
   'for sale': forSale,
   retired: retiredAt,
 })

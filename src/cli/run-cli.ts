@@ -15,6 +15,7 @@ import { modelCommands } from './model-commands.js'
 import { moderationCommands } from './moderation-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
 import type { Answer } from './output.js'
+import { packCommands } from './pack-commands.js'
 import { paymentCommands } from './payment-commands.js'
 import { planCommands } from './plan-commands.js'
 import { queueCommands } from './queue-commands.js'
@@ -82,6 +83,7 @@ export async function runCli(
   subscriptionCommands(program, run)
   creditCommands(program, run, confirm)
   planCommands(program, run)
+  packCommands(program, run)
   paymentCommands(program, run)
   keyCommands(program, run)
   modelCommands(program, run, confirm)

@@ -1,3 +1,5 @@
+import { requirePrices } from '../core/billing/checked-prices.js'
+import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { invalidParameter } from '../core/errors.js'
 import type { OperatorPlans } from '../core/operator/plans.js'
 import { planStore } from '../db/accounts/plans.js'
@@ -6,18 +8,25 @@ import { recorded } from '../db/operator/operator-actions.js'
 import { planOfEntry } from './plan-entry.js'
 
 /** Plans as `easel plans` imports and retires them. */
-export const operatorPlans = (db: Database): OperatorPlans => ({
+/** @param provider where it is undefined, nobody is asked whether there is a plan's price */
+export const operatorPlans = (db: Database, provider: Pick<PaymentProvider, 'price'> | undefined): OperatorPlans => ({
   list: () => planStore(db).list(),
 
   async save(entry, by) {
     const plan = planOfEntry(entry)
-    const unknown = await recorded(
+    if (provider) await requirePrices(provider, [{ ...plan, every: plan.period }])
+    const refused = await recorded(
       db,
       (on) => planStore(on).import([plan]),
-      (missing) => (missing ? undefined : { ...by, action: 'saved plan', target: plan.name }),
+      (why) => (why ? undefined : { ...by, action: 'saved plan', target: plan.name }),
     )
-    if (unknown)
-      throw invalidParameter('models', `There is no model version ${unknown.model} any more: untick it and save again.`)
+    if (refused && 'model' in refused)
+      throw invalidParameter('models', `There is no model version ${refused.model} any more: untick it and save again.`)
+    if (refused)
+      throw invalidParameter(
+        'price',
+        `The plan "${refused.other}" has this price already: make another one for this plan.`,
+      )
   },
 
   retire: (name, by) =>

@@ -6,21 +6,30 @@ import { isLine } from '../lib/text.js'
 
 const CREDITS = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 const credits = z.int(CREDITS).min(0, CREDITS)
+const PRICE = 'must be the ID of a price at the payment provider, like price_1Abc, or left out'
 const PERIOD = 'must be "month" or "year"'
 const UNSPENT = 'must be "keep", "expire" or {"keep_at_most": N}'
 const MODELS = 'must be a list of IDs of model versions, or left out for all'
 const RATE_LIMIT = 'must be a whole number from 1 to 1000000, or left out'
 
-const RETIRED = 'must be a time like 2027-01-31T12:00:00Z; without it the plan is on offer'
+export const RETIRED = 'must be a time like 2027-01-31T12:00:00Z; without it the plan is on offer'
+
+export const name = z
+  .string('must be a text')
+  .refine((it) => isLine(it, 100), 'must be one line of 1 to 100 characters')
 
 const entry = z.strictObject({
-  name: z.string('must be a text').refine((it) => isLine(it, 100), 'must be one line of 1 to 100 characters'),
+  name,
   credits,
   period: z.enum(['month', 'year'], PERIOD),
   unspent: z.union([z.enum(['keep', 'expire']), z.strictObject({ keep_at_most: credits })], UNSPENT),
   sign_up_credits: credits.optional(),
   models: z.array(z.int(MODELS).min(1, MODELS), MODELS).min(1, MODELS).nullish(),
   rate_limit: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(1_000_000, RATE_LIMIT).nullish(),
+  price: z
+    .string(PRICE)
+    .regex(/^[\w-]{1,255}$/, PRICE)
+    .nullish(),
   for_sale: z.boolean('must be true or false').optional(),
   retired_at: z.iso.datetime(RETIRED).nullish(),
 })
@@ -28,33 +37,38 @@ const entry = z.strictObject({
 /** @throws invalid_request with one sentence that names the field */
 export function planOfEntry(value: unknown): Plan {
   const parsed = entry.safeParse(value)
-  if (!parsed.success) throw new AppError('invalid_request', `${mistakeOf(parsed.error, value)}.`)
+  if (!parsed.success) throw new AppError('invalid_request', `${mistakeOf(entry, parsed.error, value)}.`)
   const {
     unspent,
     sign_up_credits: signUpCredits = 0,
     models = null,
     rate_limit: rateLimit = null,
+    price = null,
     ...its
   } = parsed.data
   const carryOver = unspent === 'keep' ? null : unspent === 'expire' ? 0 : unspent.keep_at_most
   const { for_sale: forSale = false, retired_at, ...same } = its
   const retiredAt = retired_at ? new Date(retired_at) : null
-  return { ...same, carryOver, signUpCredits, models, rateLimit, forSale: forSale && !retiredAt, retiredAt }
+  if (forSale && !retiredAt && price === null)
+    throw new AppError('invalid_request', 'for_sale needs a price: the ID of one at the payment provider.')
+  return { ...same, carryOver, signUpCredits, models, rateLimit, price, forSale: forSale && !retiredAt, retiredAt }
 }
 
 /** A plan as an entry, which can be imported again. */
 export const toPlanEntry = ({ name, credits, period, carryOver, retiredAt, ...its }: Plan) => ({
   ...{ name, credits, period, unspent: unspentOf(carryOver) },
-  ...{ sign_up_credits: its.signUpCredits, models: its.models, rate_limit: its.rateLimit, for_sale: its.forSale },
+  ...{ sign_up_credits: its.signUpCredits, models: its.models, rate_limit: its.rateLimit, price: its.price },
+  for_sale: its.forSale,
   ...(retiredAt && { retired_at: retiredAt }),
 })
 
 const unspentOf = (carryOver: number | null) =>
   carryOver === null ? 'keep' : carryOver === 0 ? 'expire' : { keep_at_most: carryOver }
 
-function mistakeOf({ issues: [issue] }: z.ZodError, value: unknown): string {
+/** What is wrong with an entry, with the field's name. */
+export function mistakeOf({ shape }: z.ZodObject, { issues: [issue] }: z.ZodError, value: unknown): string {
   if (issue?.code === 'unrecognized_keys' && issue.path.length === 0)
-    return `unknown field ${issue.keys.map((key) => `"${key}"`).join(', ')}; the fields are ${Object.keys(entry.shape).join(', ')}`
+    return `unknown field ${issue.keys.map((key) => `"${key}"`).join(', ')}; the fields are ${Object.keys(shape).join(', ')}`
   const field = issue?.path[0]
   if (field === undefined) return 'must be a JSON object'
   if (!Object.hasOwn(value as object, field)) return `${String(field)} is missing`

@@ -58,7 +58,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
     workflows: workflowModels(db),
-    plans: operatorPlans(db),
+    plans: operatorPlans(db, shared.provider),
     payments: operatorPayments(db),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),

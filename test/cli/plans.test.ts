@@ -19,13 +19,20 @@ describe('plans import', () => {
   it('adds plans, whose list can be imported again', async () => {
     const pro = { ...BASIC, name: 'Pro', credits: 500, unspent: { keep_at_most: 200 }, models: [1], rate_limit: 60 }
     expect(
-      await imported(BASIC, pro, { ...BASIC, name: 'Year', period: 'year', unspent: 'keep', for_sale: true }),
+      await imported(BASIC, pro, {
+        ...BASIC,
+        name: 'Year',
+        period: 'year',
+        unspent: 'keep',
+        price: 'price_1',
+        for_sale: true,
+      }),
     ).toEqual({
       imported: 3,
     })
     const list = await easel.json('plans list')
     expect(list).toEqual([
-      { ...BASIC, sign_up_credits: 0, models: null, rate_limit: null, for_sale: false },
+      { ...BASIC, sign_up_credits: 0, models: null, rate_limit: null, price: null, for_sale: false },
       {
         ...BASIC,
         name: 'Year',
@@ -34,9 +41,10 @@ describe('plans import', () => {
         sign_up_credits: 0,
         models: null,
         rate_limit: null,
+        price: 'price_1',
         for_sale: true,
       },
-      { ...pro, sign_up_credits: 0, for_sale: false },
+      { ...pro, sign_up_credits: 0, price: null, for_sale: false },
     ])
     expect(await imported(...list)).toEqual({ imported: 3 })
     expect(await easel.json('plans list')).toEqual(list)
@@ -52,9 +60,14 @@ describe('plans import', () => {
     [{ ...BASIC, rate_limit: 0 }, 'Entry 1: rate_limit must be a whole number from 1 to 1000000, or left out.'],
     [{ ...BASIC, name: 'a\nb' }, 'Entry 1: name must be one line of 1 to 100 characters.'],
     [
-      { ...BASIC, price: 3 },
-      'Entry 1: unknown field "price"; the fields are name, credits, period, unspent, sign_up_credits, models, rate_limit, for_sale, retired_at.',
+      { ...BASIC, cost: 3 },
+      'Entry 1: unknown field "cost"; the fields are name, credits, period, unspent, sign_up_credits, models, rate_limit, price, for_sale, retired_at.',
     ],
+    [
+      { ...BASIC, price: 3 },
+      'Entry 1: price must be the ID of a price at the payment provider, like price_1Abc, or left out.',
+    ],
+    [{ ...BASIC, for_sale: true }, 'Entry 1: for_sale needs a price: the ID of one at the payment provider.'],
     ['Basic', 'Entry 1: must be a JSON object.'],
   ])('refuses an entry that cannot be a plan, in one sentence: %j', async (entry, sentence) => {
     const before = await easel.json('plans list')
@@ -72,11 +85,22 @@ describe('plans import', () => {
     )
     expect(await easel.json('plans list')).toEqual(before)
   })
+
+  it('refuses a price that another plan has: who pays it would have either', async () => {
+    await imported({ ...BASIC, name: 'First', price: 'price_shared' })
+    const sentence =
+      'Plans "First" and "Second" have the same price, price_shared: make one for each at the payment provider.'
+    const second = { ...BASIC, name: 'Second', price: 'price_shared' }
+    expect(await easel.error(['plans', 'import', await fileOf([second])])).toBe(sentence)
+    const first = { ...BASIC, name: 'First', price: 'price_shared' }
+    expect(await easel.error(['plans', 'import', await fileOf([first, second])])).toBe(sentence)
+    await imported({ ...first, price: 'price_other' }, second)
+  })
 })
 
 describe('plans show and retire', () => {
   it('say what a plan is, who has it, and that it is sold no more', async () => {
-    await imported({ ...BASIC, name: 'Old', for_sale: true })
+    await imported({ ...BASIC, name: 'Old', price: 'price_old', for_sale: true })
     await givenUser(easel.db, { subscription: { plan: 'Old' } })
     await givenUser(easel.db, { subscription: { plan: 'Old', status: 'canceled' } })
     expect(await easel.json('plans show Old')).toMatchObject({ name: 'Old', subscribers: 1, retired_at: null })

@@ -17,10 +17,12 @@ export interface Plan {
   readonly models: readonly number[] | null
   /** Requests in one window of the rate limit; null: the service's own limit. */
   readonly rateLimit: number | null
-  /** Whether people can buy it on the website. */
+  /** Whether people can buy it on the website; then it has a price. */
   readonly forSale: boolean
   /** Since then nobody can begin it; who has it keeps it. Null: it is not retired. */
   readonly retiredAt: Date | null
+  /** What it costs: a price of the payment provider. */
+  readonly price: string | null
 }
 
 /** A subscription, as far as periods go. Times are UTC. */

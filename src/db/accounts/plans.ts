@@ -17,7 +17,24 @@ export const PLAN = columns(
   'rateLimit',
   'forSale',
   'retiredAt',
+  'price',
 )
+
+/** Why plans were not imported. */
+export type PlanRefusal =
+  | { readonly plan: string; readonly model: number }
+  | { readonly plan: string; readonly price: string; readonly other: string }
+
+/** Whoever pays a price has its plan: so it is the price of one plan only. */
+async function pricedTwice(orm: Database['orm'], plans: readonly Plan[]): Promise<PlanRefusal | undefined> {
+  const stored = await orm.select(columns(p, 'name', 'price')).from(p)
+  const others = stored.filter(({ name }) => !plans.some((it) => it.name === name))
+  for (const [index, { name: plan, price }] of plans.entries()) {
+    const other = price !== null && [...others, ...plans.slice(0, index)].find((it) => it.price === price)
+    if (other) return { plan, price, other: other.name }
+  }
+  return undefined
+}
 
 /** Subscriptions, in one statement, which has its time limit. */
 const SEEN_AT_ONCE = 10_000
@@ -44,16 +61,18 @@ export const planStore = (db: Database) => {
     /**
      * Adds plans, or changes those of the same name; one that was retired is on offer again unless its entry says otherwise.
      * What changes for those who have it applies from their next period on. Subscriptions that name a plan from before there
-     * was one get their running period. Resolves to a model version that a plan names and there is not; then nothing was
-     * changed.
+     * was one get their running period. Resolves to a model version that a plan names and there is not, or to
+     * a plan that already has the price of another; then nothing was changed.
      */
-    import: (plans: readonly Plan[]): Promise<undefined | { readonly plan: string; readonly model: number }> =>
+    import: (plans: readonly Plan[]): Promise<undefined | PlanRefusal> =>
       withTransaction(db, async (orm) => {
         const known = new Set((await orm.select(columns(m, 'id')).from(m)).map(({ id }) => id))
         for (const plan of plans) {
           const model = plan.models?.find((id) => !known.has(id))
           if (model !== undefined) return { plan: plan.name, model }
         }
+        const shared = await pricedTwice(orm, plans)
+        if (shared) return shared
         // In one order: of two imports at once, one waits for the other.
         for (const plan of plans.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
           const stored = { ...plan, models: plan.models && [...plan.models] }

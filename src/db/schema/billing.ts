@@ -115,3 +115,19 @@ export const payments = pgTable(
   },
   (t) => [check('payments_check', sql`${t.takenBack} BETWEEN 0 AND ${t.credits}`), index('payments_user').on(t.userId)],
 )
+
+export const creditPacks = pgTable(
+  'credit_packs',
+  {
+    name: text('name').primaryKey(),
+    credits: int8('credits').notNull(),
+    /** Of the payment provider. */
+    price: text('price').notNull(),
+    retiredAt: time('retired_at'),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [
+    check('credit_packs_name_check', sql`length(${t.name}) BETWEEN 1 AND 100`),
+    check('credit_packs_credits_check', sql`${t.credits} > 0`),
+  ],
+)

@@ -38,6 +38,7 @@ export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: Strip
           { metadata: { [ACCOUNT]: id } },
           { idempotencyKey: `easel-customer-${id}` },
         )
+        if (!made.id) throw new Error('Stripe answered without a customer')
         await stripe.customers.update(made.id, { name: username, ...(email !== null && { email }) })
         return made.id
       }),
@@ -120,8 +121,8 @@ function ignoreRefusal(error: unknown): void {
 
 const allOf = <T>(list: Stripe.ApiListPromise<T>): Promise<T[]> => list.autoPagingToArray({ limit: 10_000 })
 
-function requiredUrl(url: string | null): string {
-  if (url === null) throw new Error('Stripe answered without the address of its page')
+function requiredUrl(url: string | null | undefined): string {
+  if (!url) throw new Error('Stripe answered without the address of its page')
   return url
 }
 

@@ -19,9 +19,12 @@ type Subscription = Stripe.Subscription
 const at = (seconds: number) => new Date(seconds * 1000)
 
 /** Undefined: Stripe knows none of that ID. */
-export async function orNone<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function orNone<T extends object>(asked: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked
+    const answer = await asked
+    // The package takes whatever JSON a proxy answers with for Stripe's own.
+    if (!Array.isArray(answer) && !('object' in answer)) throw new Error('Somebody else answered in place of Stripe')
+    return answer
   } catch (error) {
     if ((error as { code?: unknown }).code === 'resource_missing') return undefined
     throw error

@@ -18,6 +18,7 @@ const PRO: Plan = {
   rateLimit: null,
   forSale: false,
   retiredAt: null,
+  price: null,
 }
 const at = (text: string) => new Date(text.length === 10 ? `${text}T00:00:00.000Z` : text)
 const dayOf = (date: Date) => date.toISOString().slice(0, 10)

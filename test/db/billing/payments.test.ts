@@ -64,9 +64,9 @@ async function givenPrice(more: { credits?: number; carryOver?: number | null } 
       ...{ name, credits, period: 'month', carryOver, signUpCredits: 0, models: null, rateLimit: null },
       forSale: false,
       retiredAt: null,
+      price,
     },
   ])
-  await context.db.pool.query('UPDATE plans SET price = $1 WHERE name = $2', [price, name])
   return { price, plan: name }
 }
 

@@ -345,6 +345,8 @@ describe('a failure', () => {
     const { stripe, provider } = await given()
     stripe.set({ fault })
     await expect(provider.subscription('sub_1')).rejects.toThrow(PaymentProviderFailure)
+    await expect(provider.price('price_1')).rejects.toThrow(PaymentProviderFailure)
+    await expect(provider.createCustomer(ADA)).rejects.toThrow(PaymentProviderFailure)
   })
 
   it('of the key is said without the key', async () => {

@@ -125,7 +125,13 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
 
     /** A price of a product of its own. */
     givenPrice(
-      its: { amount?: number | null; currency?: string; every?: string; count?: number; product?: string } = {},
+      its: {
+        amount?: number | null
+        currency?: string
+        every?: string | undefined
+        count?: number
+        product?: string
+      } = {},
     ): Price {
       const { amount = 1900, currency = 'eur', every, count: interval_count = 1, product } = its
       const created = clock.now()

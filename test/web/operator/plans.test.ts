@@ -40,7 +40,15 @@ async function recordedOf(name: string): Promise<string[]> {
 describe('the page of plans', () => {
   it('lists each plan with what it grants and allows, and how many have it', async () => {
     const { db } = context.service
-    const more = { credits: 1200, carryOver: 300, signUpCredits: 50, models: [MODEL.id], rateLimit: 60, forSale: true }
+    const more = {
+      credits: 1200,
+      carryOver: 300,
+      signUpCredits: 50,
+      models: [MODEL.id],
+      rateLimit: 60,
+      forSale: true,
+      price: 'price_1',
+    }
     const plan = await givenPlan(db, { ...more, name: `${HOSTILE} ${aName()}` })
     await givenSubscriber(db, plan)
     const { status, html } = await send(PATH)
@@ -52,11 +60,17 @@ describe('the page of plans', () => {
 
   it('adds a plan, which is recorded', async () => {
     const name = aName()
-    const { location } = await save({ name, sign_up_credits: '50', rate_limit: '60', for_sale: 'yes' })
+    const { location } = await save({
+      name,
+      sign_up_credits: '50',
+      rate_limit: '60',
+      price: ' price_2 ',
+      for_sale: 'yes',
+    })
     expect((await send(location as string)).html).toContain('The plan is saved.')
     expect(await find(name)).toEqual({
       ...{ name, credits: 500, period: 'month', carryOver: 0, signUpCredits: 50, models: null },
-      ...{ rateLimit: 60, forSale: true, retiredAt: null },
+      ...{ rateLimit: 60, forSale: true, retiredAt: null, price: 'price_2' },
     })
     expect(await recordedOf(name)).toEqual(['saved plan: new prices'])
   })

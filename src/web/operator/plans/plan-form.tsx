@@ -17,7 +17,7 @@ export const formBody = z.object({
   /** `all`, or `some`: those of `models`. */
   allowed: text,
   models: z.union([z.string().transform((it) => [it]), z.array(z.string())]).catch([]),
-  ...{ rate_limit: text, for_sale: text, reason: text },
+  ...{ rate_limit: text, price: text, for_sale: text, reason: text },
 })
 
 export type PlanForm = z.output<typeof formBody>
@@ -34,6 +34,7 @@ export const formOf = (plan: Plan | undefined): PlanForm => ({
   allowed: plan?.models ? 'some' : 'all',
   models: (plan?.models ?? []).map(String),
   rate_limit: `${plan?.rateLimit ?? ''}`,
+  price: plan?.price ?? '',
   for_sale: plan?.forSale ? 'yes' : '',
   reason: '',
 })
@@ -56,6 +57,7 @@ export function entryOf(form: PlanForm): PlanEntry {
     sign_up_credits: optional(form.sign_up_credits),
     models: form.allowed === 'some' ? form.models.map(numberOf) : null,
     rate_limit: optional(form.rate_limit),
+    price: form.price.trim() || null,
     for_sale: form.for_sale === 'yes',
   }
 }
@@ -123,6 +125,14 @@ export const PlanFields = ({ form, models, isNew }: PlanFieldsProps) => (
         ))}
       </div>
     </fieldset>
+    <Field
+      id="price"
+      label="Price"
+      value={form.price}
+      maxlength={255}
+      autocomplete="off"
+      hint="The ID of a price at the payment provider, like price_1Abc."
+    />
     <Tick type="checkbox" name="for_sale" value="yes" checked={form.for_sale === 'yes'}>
       For sale on the website
     </Tick>
