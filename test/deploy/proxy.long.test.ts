@@ -193,8 +193,8 @@ describe.skipIf(!program || !redisAvailable)('the proxy of compose', () => {
 
   it('loses no request while each server is restarted, as deploy/upgrade does it', async () => {
     const load = new RollingLoad(proxied)
-    const users = await Promise.all(Array.from({ length: 6 }, () => givenUser(database.db, { credits: 10_000 })))
-    const lives = Promise.all(users.map((it, n) => (n < 2 ? load.createImage(it) : load.submitAndPoll(it))))
+    const users = await Promise.all(Array.from({ length: 4 }, () => givenUser(database.db, { credits: 10_000 })))
+    const lives = Promise.all(users.map((it, n) => (n < 1 ? load.createImage(it) : load.submitAndPoll(it))))
     lives.catch(() => undefined) // awaited below
     const before = proxied.exchanges.length
     await until(() => load.delivered >= 5, 'load before the first restart')

@@ -7,7 +7,7 @@ import type { BalancedClient, Exchange } from './balanced-client.js'
 const SMALL = { ...PROMPT, width: 256, height: 256 }
 const POLL_MS = 100
 /** Until they want the next one: more of them would only keep the processors busy. */
-const LOOK_MS = 300
+const LOOK_MS = 800
 
 interface Subscriber {
   readonly key: string

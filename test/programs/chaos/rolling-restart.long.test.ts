@@ -51,8 +51,8 @@ describe.skipIf(!redisAvailable)('replacing and restarting every server and work
 
   it('fails no request, and fails, repeats and refunds no generation', { timeout: 480_000 }, async () => {
     const { db } = database
-    const users = await Promise.all(Array.from({ length: 11 }, () => givenUser(db, { credits: 10_000 })))
-    const lives = Promise.all(users.map((user, i) => (i < 3 ? load.createImage(user) : load.submitAndPoll(user))))
+    const users = await Promise.all(Array.from({ length: 7 }, () => givenUser(db, { credits: 10_000 })))
+    const lives = Promise.all(users.map((user, i) => (i < 2 ? load.createImage(user) : load.submitAndPoll(user))))
     lives.catch(() => undefined) // awaited below, unless a restart fails first
     await until(() => load.delivered >= 10, 'load before the first restart')
 
