@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { parse } from 'node:path'
+import { basename, join, parse } from 'node:path'
 import type { Command } from 'commander'
 import type { WorkflowReport } from '../core/operator/workflow-models.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
@@ -29,7 +29,8 @@ export function workflowCommands(program: Command, find: FindConfig, print: (ans
     .action(async (file, { allowNode = [], server }) => {
       const bound = await readBound(file, allowNode)
       const lacks = server === undefined ? undefined : await lacksOf(bound, server)
-      print(answerOf(bound, lacks, entryOf(file, allowNode, await freeId(find))))
+      const entry = entryOf(file, allowNode, await freeId(find))
+      print(answerOf(bound, lacks, entry, join(parse(file).dir, 'models.json')))
     })
 }
 
@@ -46,10 +47,10 @@ async function freeId(find: FindConfig): Promise<number> {
   return Math.max(FIRST_ID, ...ids.map((id) => id + 1))
 }
 
-/** As `easel models import` takes it from a file in this folder; names and price are the operator's to choose. */
+/** As `easel models import` takes it from a file beside the workflow; names and price are the operator's to choose. */
 const entryOf = (file: string, allowNodes: readonly string[], id: number) => ({
   ...{ id, name: 'v1', model_name: parse(file).name, base_model: 'Other', type: 'Workflow' },
-  ...{ workflow_file: file, credits_per_image: 1 },
+  ...{ workflow_file: basename(file), credits_per_image: 1 },
   ...(allowNodes.length > 0 && { allow_nodes: allowNodes }),
 })
 
@@ -85,8 +86,14 @@ async function readBound(file: string, allowNodes: readonly string[]): Promise<B
 /**
  * @param lacks of a server; undefined where none was asked
  * @param entry with which it can be imported
+ * @param importFile where to save the entry
  */
-function answerOf(bound: BoundWorkflow, lacks: readonly string[] | undefined, entry: object): Answer {
+function answerOf(
+  bound: BoundWorkflow,
+  lacks: readonly string[] | undefined,
+  entry: object,
+  importFile: string,
+): Answer {
   const { binding, fixed, needs, notes, sizeMultiple } = bound
   const { places, sections } = workflowReport(bound)
   const parts = [
@@ -96,7 +103,7 @@ function answerOf(bound: BoundWorkflow, lacks: readonly string[] | undefined, en
       (lacks.length === 0
         ? 'The server has all that it needs.'
         : section({ title: 'What the server lacks', lines: lacks })),
-    'To offer it, save this as models.json here, with an ID, names and a price of your own:',
+    `To offer it, save this as ${importFile}, with an ID, names and a price of your own:`,
     JSON.stringify([entry], null, 2),
   ]
   const json = {
@@ -115,7 +122,7 @@ function answerOf(bound: BoundWorkflow, lacks: readonly string[] | undefined, en
       entry,
     },
   }
-  const hint = '\nThen run "easel models import models.json".'
+  const hint = `\nThen run "easel models import ${importFile}".`
   return { json, text: parts.filter(Boolean).join('\n\n'), hint, failed: (lacks?.length ?? 0) > 0 }
 }
 

@@ -176,14 +176,19 @@ function welcome({ state, terminal }: LocalRun, stack: Welcomed, ms: number): st
     `           of the user ${account.username}, who has ${account.credits} credits; kept in .easel/demo-key`,
     `  Data     ${state.path}`,
     '',
-    title('Or ask for an image from the command line'),
-    '',
-    `curl -s "${generate}" ${authorization} -H "Content-Type: application/json" -d '${body}'`,
-    '',
-    `${title('See how it does')}, with the id of the answer in place of ID`,
-    '',
-    `curl -s "${generate}/ID" ${authorization}`,
-    '',
+    // Where no GPU server has a model, this would fail.
+    ...(served
+      ? [
+          title('Or ask for an image from the command line'),
+          '',
+          `curl -s "${generate}" ${authorization} -H "Content-Type: application/json" -d '${body}'`,
+          '',
+          `${title('See how it does')}, with the id of the answer in place of ID`,
+          '',
+          `curl -s "${generate}/ID" ${authorization}`,
+          '',
+        ]
+      : []),
     ...[whyNothingIsDrawn(stack), howToGetRealImages(config, 'npm start')].flatMap((note) => (note ? [note, ''] : [])),
     'Ctrl-C stops everything.',
   ].join('\n')

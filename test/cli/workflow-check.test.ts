@@ -97,7 +97,7 @@ describe('workflow check', () => {
     )
   })
 
-  it('ends with an entry that can be imported as it is, under an ID that is free', async () => {
+  it('ends with an entry that can be imported as it is from beside the workflow, under an ID that is free', async () => {
     const { default: graph } = await import('../inference/comfyui/workflow/graphs/a-split-files.json')
     const nodes: Record<string, object> = structuredClone(graph)
     nodes['12'] = { class_type: 'VAELoaderFromUrl', inputs: { url: 'https://models.test/vae.safetensors' } }
@@ -106,14 +106,15 @@ describe('workflow check', () => {
     const check = ['workflow', 'check', workflow, '--allow-node', 'VAELoaderFromUrl']
     const entriesOf = (stdout: string) => /^\[$.*^\]$/ms.exec(stdout)?.[0] ?? ''
     const { stdout } = await easel.run(check)
-    expect(stdout).toMatch(/\n\nThen run "easel models import models\.json"\.\n$/)
     const models = join(easel.storage, 'models.json')
+    expect(stdout).toContain(`\n\nTo offer it, save this as ${models}, `)
+    expect(stdout.endsWith(`\n\nThen run "easel models import ${models}".\n`)).toBe(true)
     await writeFile(models, entriesOf(stdout))
     await easel.run(['models', 'import', models])
     expect(await easel.json('models list')).toContainEqual(
       expect.objectContaining({ id: 101, model_name: 'my flux', filename: 'my-flux-v1@1', credits_per_image: 1 }),
     )
-    expect((await easel.json(check)).entry).toMatchObject({ id: 102, workflow_file: workflow })
+    expect((await easel.json(check)).entry).toMatchObject({ id: 102, workflow_file: 'my flux.json' })
     const without = await easel.run(check, { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/easel' })
     expect(JSON.parse(entriesOf(without.stdout))).toMatchObject([{ id: 101 }])
   })
