@@ -1,7 +1,8 @@
 /** The file of `easel user import`: CSV with a header. */
 import { parse } from 'csv-parse/sync'
-import type { ImportedAccount } from '../db/operator/import-accounts.js'
-import { emailAddress, end, MAX_CREDITS, newUsername, wholeNumber, words } from './arguments.js'
+import type { ImportedAccount } from '../core/operator/accounts.js'
+import { MAX_CREDITS } from '../core/operator/credits.js'
+import { emailAddress, end, newUsername, wholeNumber, words } from './arguments.js'
 import { readText } from './json-file.js'
 import { OperatorError } from './operator-error.js'
 

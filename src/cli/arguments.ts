@@ -1,13 +1,10 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
-import { endOfDay, LARGE_GRANT } from '../core/operator/administration.js'
+import { endOfDay } from '../core/operator/administration.js'
+import { LARGE_GRANT } from '../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
-import { type OperatorUser, operatorUserStore } from '../db/accounts/accounts.js'
-import type { Database } from '../db/client.js'
 import { isLine } from '../lib/text.js'
 import { OperatorError } from './operator-error.js'
-
-export const MAX_CREDITS = Number.MAX_SAFE_INTEGER
 
 export const wholeNumber = (name: string, min: number, max: number) => (text: string) => {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
@@ -106,12 +103,4 @@ export interface ReasonOption {
 export const oneOf = (name: string, values: readonly string[]) => (text: string) => {
   if (values.includes(text)) return text
   throw new OperatorError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
-}
-
-/** The user of this name, or else the one deleted last if `orDeleted`. @throws OperatorError when there is none */
-export async function requireUser(db: Database, username: string, { orDeleted = false } = {}): Promise<OperatorUser> {
-  const user = await operatorUserStore(db).find(username)
-  if (!user) throw new OperatorError(`No user "${username}": "easel user list" shows all.`)
-  if (user.deletedAt && !orDeleted) throw new OperatorError(`User "${user.username}" was deleted.`)
-  return user
 }

@@ -4,9 +4,14 @@ import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { clearLeftovers } from '../core/generations/cancel.js'
+import { type Acting, actingAs, type OutsideActs, type Said } from '../core/operator/acting.js'
+import type { Administration } from '../core/operator/administration.js'
 import type { ActedBy } from '../core/operator/operator-actions.js'
 import { createDatabase, type Database } from '../db/client.js'
+import { administration, recordedIn } from '../db/operator/administration.js'
 import { recorded } from '../db/operator/operator-actions.js'
+import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { requireOwn } from '../lib/own-directory.js'
 import { type Config, parseConfig } from '../process/config.js'
 import { type Foundation, openFoundation } from '../process/foundation.js'
@@ -56,6 +61,9 @@ export interface Operator {
   readonly db: Database
   /** Who did something, on the command line, and why. */
   by(reason: string | undefined): ActedBy
+  /** What is read and changed of any account. */
+  readonly stores: Administration
+  acting(reason: string | undefined): Acting<Administration>
   /**
    * Does something to the database and records it, in one transaction: neither is done without the other.
    * @param actOf what to record of its result: the action, in the past tense, and to what; undefined: nothing was done
@@ -63,7 +71,7 @@ export interface Operator {
   recorded<T>(
     reason: string | undefined,
     work: (db: Database) => Promise<T>,
-    actOf: (done: T) => readonly [action: string, target: string] | undefined,
+    actOf: (done: T) => Said | undefined,
   ): Promise<T>
   /** With the queue and the locks, for commands that end generations. Opened at the first call. */
   foundation(): Promise<Foundation>
@@ -87,11 +95,18 @@ export async function withOperator<T>(config: Config, work: (operator: Operator)
   }
   try {
     const by = (reason = '') => ({ actor: `command line (${userName()})`, reason })
+    const stores = administration(db)
+    const outside: OutsideActs = {
+      async clearLeftovers(ended) {
+        const { lock, queue } = await foundation()
+        await clearLeftovers({ lock, queue, images: imageStore(config) }, ended)
+      },
+      // Opened after the row is marked: a store that is away then only leaves the file.
+      removeImage: async (slug) => (await createImageStore(config)).remove(slug),
+    }
     return await work({
-      config,
-      db,
-      foundation,
-      by,
+      ...{ config, db, stores, foundation, by },
+      acting: (reason) => actingAs({ stores, outside, recorded: recordedIn(db) }, by(reason)),
       recorded: (reason, work, actOf) =>
         recorded(db, work, (done) => {
           const [action, target] = actOf(done) ?? []

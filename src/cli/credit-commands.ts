@@ -1,21 +1,19 @@
 import type { Command } from 'commander'
+import { requireAccount } from '../core/operator/accounts.js'
+import { adjustCredits, grantCredits, MAX_CREDITS } from '../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
-import { operatorCreditStore } from '../db/accounts/ledger.js'
 import {
   type Confirm,
-  MAX_CREDITS,
   REASON,
   type ReasonOption,
   requireMeant,
-  requireUser,
   signedNumber,
   wholeNumber,
   words,
   YES,
 } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { OperatorError } from './operator-error.js'
-import { jsonOf, plural, table } from './output.js'
+import { jsonOf, table } from './output.js'
 
 export function creditCommands(program: Command, run: Runner, confirm: Confirm): void {
   const credits = program.command('credits').description('what users can spend')
@@ -31,7 +29,7 @@ export function creditCommands(program: Command, run: Runner, confirm: Confirm):
     )
     .option(...YES)
     .option(...REASON)
-    .action(run(grantCredits(confirm)))
+    .action(run(grant(confirm)))
   credits
     .command('adjust')
     .description('correct a balance; down to 0, unless told otherwise')
@@ -40,36 +38,21 @@ export function creditCommands(program: Command, run: Runner, confirm: Confirm):
     .requiredOption('--reason <text>', 'why; its user sees it in the history', words('--reason', MAX_REASON_LENGTH))
     .option('--below-zero', 'take credits that the user has spent: the balance may fall below 0')
     .option(...YES)
-    .action(run(adjustCredits(confirm)))
+    .action(run(adjust(confirm)))
   credits.command('history <username>').description('every credit that moved, oldest first').action(run(creditHistory))
 }
 
 type GrantOptions = ReasonOption & { readonly note?: string; readonly ref?: string; readonly yes?: boolean }
 
-const grantCredits = (confirm: Confirm) => async (operator: Operator, name: string, n: number, given: GrantOptions) => {
-  const { db, recorded } = operator
-  const { note, ref, yes = false, reason } = given
-  const { id, username } = await requireUser(db, name)
-  await requireMeant(n, yes, confirm)
-  const granted = await recorded(
-    reason,
-    (on) => operatorCreditStore(on).grant(id, n, { note, ref }),
-    ({ outcome }) => (outcome === 'granted' ? [`granted ${plural(n, 'credit')}`, username] : undefined),
-  )
-  if (granted.outcome === 'user_deleted') throw new OperatorError(`User "${username}" was deleted.`)
-  if (granted.outcome === 'too_many')
-    throw new OperatorError(`User "${username}" would hold more than ${MAX_CREDITS} credits: grant fewer.`)
-  if (granted.outcome === 'ref_taken')
-    throw new OperatorError(
-      `"${ref}" is the reference of ${plural(granted.amount, 'credit')} granted to ${granted.username} before, so nothing was granted: give another --ref.`,
-    )
-  const { outcome, balance: credits } = granted
-  const before = outcome === 'granted_before' ? ` "${ref}" was granted before: nothing changed.` : ''
-  return {
-    json: { username, credits, granted: outcome === 'granted' },
-    text: `${username} now holds ${credits} credits.${before}`,
+const grant =
+  (confirm: Confirm) =>
+  async ({ acting }: Operator, name: string, n: number, given: GrantOptions) => {
+    const { note, ref, yes = false, reason } = given
+    await requireMeant(n, yes, confirm)
+    const { username, credits, granted } = await grantCredits(acting(reason), name, n, { note, ref })
+    const before = granted ? '' : ` "${ref}" was granted before: nothing changed.`
+    return { json: { username, credits, granted }, text: `${username} now holds ${credits} credits.${before}` }
   }
-}
 
 interface AdjustOptions {
   readonly reason: string
@@ -77,35 +60,19 @@ interface AdjustOptions {
   readonly yes?: boolean
 }
 
-const adjustCredits =
-  (confirm: Confirm) => async (operator: Operator, name: string, n: number, given: AdjustOptions) => {
-    const { db, recorded } = operator
+const adjust =
+  (confirm: Confirm) =>
+  async ({ acting }: Operator, name: string, n: number, given: AdjustOptions) => {
     const { reason, belowZero = false, yes = false } = given
-    const { id, username } = await requireUser(db, name)
     await requireMeant(n, yes, confirm)
-    const adjusted = await recorded(
-      reason,
-      (on) => operatorCreditStore(on).adjust(id, n, { note: reason, belowZero }),
-      (it) => (it.outcome === 'adjusted' ? [`corrected the credits by ${it.delta}`, username] : undefined),
-    )
-    if (adjusted.outcome === 'user_deleted') throw new OperatorError(`User "${username}" was deleted.`)
-    if (adjusted.outcome === 'too_many')
-      throw new OperatorError(
-        `User "${username}" would hold more than ${MAX_CREDITS} credits, or owe as many: correct by fewer.`,
-      )
-    if (adjusted.outcome === 'nothing_to_take')
-      throw new OperatorError(
-        `User "${username}" holds ${adjusted.balance} credits, so nothing was taken: --below-zero lets the balance fall below 0.`,
-      )
-    if (adjusted.outcome === 'adjusted_before') throw new Error('a correction without a reference has none to repeat')
-    const { delta, balance: credits } = adjusted
-    const less = delta === n ? '' : ` Only ${-delta} of ${-n} were taken, down to 0: --below-zero takes more.`
-    return { json: { username, credits, adjusted: delta }, text: `${username} now holds ${credits} credits.${less}` }
+    const done = await adjustCredits(acting(reason), name, n, { note: reason, belowZero })
+    const { username, credits, adjusted } = done
+    const less = adjusted === n ? '' : ` Only ${-adjusted} of ${-n} were taken, down to 0: --below-zero takes more.`
+    return { json: done, text: `${username} now holds ${credits} credits.${less}` }
   }
 
-async function creditHistory({ db }: Operator, username: string) {
-  const user = await requireUser(db, username)
-  const entries = await operatorCreditStore(db).history(user.id)
+async function creditHistory({ stores }: Operator, username: string) {
+  const entries = await stores.credits.history((await requireAccount(stores, username)).id)
   return {
     json: entries.map((e) =>
       jsonOf(e, 'kind', 'delta', 'balance', 'expiringDelta', 'generationId', 'note', 'ref', 'createdAt'),

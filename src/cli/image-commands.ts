@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { moveImages } from '../core/images/move-images.js'
 import { EmptyImageStore, reconcileImages } from '../core/images/reconcile-images.js'
-import { type ImageRemovals, REMOVED_IMAGE, removeImage } from '../core/images/takedown.js'
+import { takeDown } from '../core/operator/images.js'
 import { imageInventory, imageList } from '../db/images/image-inventory.js'
 import { publishedImages } from '../db/images/published-images.js'
 import { imageRemovals } from '../db/images/removals.js'
@@ -21,7 +21,7 @@ export function imageCommands(program: Command, run: Runner): void {
     )
     .argument('<slug>', "the image's ID, the file's name in its URL")
     .option('--reason <text>', 'why; kept with the image', words('--reason', 500))
-    .action(run(takeDown))
+    .action(run(remove))
   images
     .command('reconcile')
     .description(
@@ -32,19 +32,8 @@ export function imageCommands(program: Command, run: Runner): void {
     .action(run(reconcile))
 }
 
-async function takeDown({ config, recorded }: Operator, slug: string, { reason }: ReasonOption) {
-  const removals: ImageRemovals = {
-    remove: (...asked) =>
-      recorded(
-        reason,
-        (db) => imageRemovals(db).remove(...asked),
-        (removed) => removed && [REMOVED_IMAGE, slug],
-      ),
-  }
-  // Opened after the row is marked: a store that is away then only leaves the file.
-  const images = { remove: async (name: string) => (await createImageStore(config)).remove(name) }
-  const removed = await removeImage({ removals, images }, slug, { reason })
-  if (!removed) throw new OperatorError(`No image has the ID "${slug}": it is the last part of the image's address.`)
+async function remove({ acting }: Operator, slug: string, { reason }: ReasonOption) {
+  const removed = await takeDown(acting(reason), slug)
   return { json: { slug, removed_at: removed.at, reason: removed.reason }, text: `Image ${slug} is removed.` }
 }
 

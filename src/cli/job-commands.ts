@@ -1,15 +1,14 @@
 import type { Command } from 'commander'
-import { type CancelStore, cancelGeneration } from '../core/generations/cancel.js'
 import { CANCELED } from '../core/generations/failure-reason.js'
 import { type GenerationStatus, PARAMETER_NAMES } from '../core/generations/generation.js'
 import type { MadeWith } from '../core/generations/run/backend.js'
 import type { PutBackReason } from '../core/generations/run/ports.js'
-import { cancelStore } from '../db/generations/end.js'
+import { requireAccount } from '../core/operator/accounts.js'
+import { cancelAsOperator, noSuchGeneration } from '../core/operator/generations.js'
 import { operatorGenerationStore } from '../db/generations/history.js'
 import { imageStore } from '../images/open-image-store.js'
-import { oneOf, REASON, type ReasonOption, requireUser, wholeNumber } from './arguments.js'
+import { oneOf, REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, plural, table } from './output.js'
 
 const STATUSES = ['queued', 'processing', 'succeeded', 'failed'] as const
@@ -34,8 +33,8 @@ export function jobCommands(program: Command, run: Runner): void {
 
 type ListOptions = { readonly status?: GenerationStatus; readonly user?: string; readonly limit?: number }
 
-async function listJobs({ db }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions) {
-  const userId = user === undefined ? undefined : (await requireUser(db, user)).id
+async function listJobs({ db, stores }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions) {
+  const userId = user === undefined ? undefined : (await requireAccount(stores, user)).id
   const jobs = await operatorGenerationStore(db).list({ status, userId, limit })
   return {
     json: jobs.map((job) => ({
@@ -72,7 +71,7 @@ const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.
 
 async function showJob({ db, config }: Operator, id: string) {
   const found = await operatorGenerationStore(db).find(id)
-  if (!found) throw noSuchJob(id)
+  if (!found) throw noSuchGeneration(id)
   const { generation: g, username, key, images, entries, deliveries } = found
   const traceId = g.traceparent?.split('-')[1]
   const { url } = imageStore(config)
@@ -134,39 +133,11 @@ async function showJob({ db, config }: Operator, id: string) {
   return { json, text: parts.filter(Boolean).join('\n\n') }
 }
 
-async function cancelJob(operator: Operator, id: string, { reason }: ReasonOption) {
-  const jobs = operatorGenerationStore(operator.db)
-  const cancels: CancelStore = {
-    cancel: (...asked) =>
-      operator.recorded(
-        reason,
-        (db) => cancelStore(db).cancel(...asked),
-        (ended) => ended && ['canceled generation', id],
-      ),
-  }
-  const status = await jobs.statusOf(id)
-  if (!status) throw noSuchJob(id)
-  const isCanceled = ['queued', 'processing'].includes(status) && (await cancelAsOperator(operator, id, cancels))
-  if (!isCanceled)
-    throw new OperatorError(
-      `Job ${id} has already ended (${await jobs.statusOf(id)}): only a queued or processing one can be canceled.`,
-    )
+async function cancelJob({ acting }: Operator, id: string, { reason }: ReasonOption) {
+  await cancelAsOperator(acting(reason), id)
   const text = `Job ${id} is canceled; its credits were given back.`
   return { json: { id, status: 'failed', error: CANCELED }, text }
 }
-
-/** @param cancels one that also records the act, unless it is part of another act. False: it has already ended */
-export async function cancelAsOperator(
-  { db, config, foundation }: Operator,
-  id: string,
-  cancels: CancelStore = cancelStore(db),
-): Promise<boolean> {
-  const { lock, queue } = await foundation()
-  const ports = { cancels, lock, queue, images: imageStore(config) }
-  return cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
-}
-
-const noSuchJob = (id: string) => new OperatorError(`No job has the ID "${id}": "easel jobs list" shows them.`)
 
 /** What happened to a generation, from its submit to its end, for `easel jobs show`. */
 type Found = NonNullable<Awaited<ReturnType<ReturnType<typeof operatorGenerationStore>['find']>>>

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 import type { ModelVersion } from '../core/catalog/model-version.js'
 import { lowestPrice } from '../core/catalog/price.js'
-import { MAX_PRICE } from '../core/operator/catalog.js'
+import { MAX_PRICE, setEnabled, setPrice } from '../core/operator/catalog.js'
 import { type ImportedVersion, sayChange, sayUnserved } from '../core/operator/imported-versions.js'
 import { servingOf } from '../core/operator/serving.js'
 import { modelStore } from '../db/catalog/models.js'
-import { operatorModelStore } from '../db/operator/catalog.js'
 import { importModels } from '../process/import-models.js'
 import { toEntry } from '../process/model-entry.js'
 import { type Confirm, REASON, type ReasonOption, wholeNumber } from './arguments.js'
@@ -30,7 +29,7 @@ export function modelCommands(program: Command, run: Runner, confirm: Confirm): 
       .description(description)
       .argument(...VERSION)
       .option(...REASON)
-      .action(run((operator, id: number, { reason }: ReasonOption) => setEnabled(operator, id, enabled, reason)))
+      .action(run((operator, id: number, { reason }: ReasonOption) => enable(operator, id, enabled, reason)))
   enabling('enable', 'offer a model version', true)
   enabling('disable', 'stop offering a model version; what is queued still runs', false)
   models
@@ -39,7 +38,7 @@ export function modelCommands(program: Command, run: Runner, confirm: Confirm): 
     .argument(...VERSION)
     .argument('<n>', 'credits per image', wholeNumber('N', 0, MAX_PRICE))
     .option(...REASON)
-    .action(run(setPrice))
+    .action(run(price))
 }
 
 const VERSION = ['<id>', 'its ID', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER)] as const
@@ -90,8 +89,8 @@ function linesOf(version: ImportedVersion): string[] {
 }
 
 /** Its JSON can be imported again. */
-async function listModels({ db, config }: Operator) {
-  const store = operatorModelStore(db)
+async function listModels({ db, stores, config }: Operator) {
+  const store = stores.catalog
   const [models, backends] = await Promise.all([store.list(), store.backends()])
   const usual = await modelStore(db, config.defaultModelVersionId).findDefault()
   const listed = models.map((model) => ({ model, ...servingOf(backends, model) }))
@@ -139,18 +138,15 @@ const marksOf = ({ id, nsfw }: ModelVersion, usual: number | undefined): string 
 /** Per image; with a formula, what it is at least. */
 const creditsOf = (model: ModelVersion) => (model.pricing ? `from ${lowestPrice(model)}` : model.creditsPerImage)
 
-async function setEnabled({ db, by }: Operator, id: number, enabled: boolean, reason: string | undefined) {
-  if (!(await operatorModelStore(db).setEnabled(id, enabled, by(reason)))) throw noSuchVersion(id)
+async function enable({ acting }: Operator, id: number, enabled: boolean, reason: string | undefined) {
+  await setEnabled(acting(reason), id, enabled)
   return { json: { id, enabled }, text: `Model version ${id} is ${enabled ? 'enabled' : 'disabled'}.` }
 }
 
-async function setPrice({ db, by }: Operator, id: number, credits: number, { reason }: ReasonOption) {
-  if (!(await operatorModelStore(db).setPrice(id, credits, by(reason)))) throw noSuchVersion(id)
+async function price({ acting }: Operator, id: number, credits: number, { reason }: ReasonOption) {
+  await setPrice(acting(reason), id, credits)
   return {
     json: { id, credits_per_image: credits },
     text: `An image of model version ${id} costs ${plural(credits, 'credit')}.`,
   }
 }
-
-const noSuchVersion = (id: number) =>
-  new OperatorError(`No model version has the ID ${id}: "easel models list" shows them.`)

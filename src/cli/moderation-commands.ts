@@ -1,9 +1,9 @@
 /** Prompts that moderation refused. */
 import type { Command } from 'commander'
-import { refusedPromptLog } from '../db/operator/refused-prompts.js'
-import { requireUser, wholeNumber, words } from './arguments.js'
+import { requireAccount } from '../core/operator/accounts.js'
+import { markWrong } from '../core/operator/refused-prompts.js'
+import { wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { OperatorError } from './operator-error.js'
 import { jsonOf, table } from './output.js'
 
 const DEFAULT_LIMIT = 50
@@ -28,14 +28,14 @@ export function moderationCommands(program: Command, run: Runner): void {
     .command('wrong')
     .description('mark a refusal as wrong, so that the rules can be corrected')
     .argument('<id>', 'its ID from "easel moderation list"', wholeNumber('ID', 1, Number.MAX_SAFE_INTEGER))
-    .action(run(markWrong))
+    .action(run(mark))
 }
 
 type ListOptions = { readonly user?: string; readonly category?: string; readonly limit?: number }
 
-async function listRefusals({ db }: Operator, { user, category, limit = DEFAULT_LIMIT }: ListOptions) {
-  const accountId = user === undefined ? undefined : (await requireUser(db, user, { orDeleted: true })).id
-  const { items } = await refusedPromptLog(db).list({ category, accountId }, { limit, after: undefined })
+async function listRefusals({ stores }: Operator, { user, category, limit = DEFAULT_LIMIT }: ListOptions) {
+  const accountId = user === undefined ? undefined : (await requireAccount(stores, user, { orDeleted: true })).id
+  const { items } = await stores.refusedPromptLog.list({ category, accountId }, { limit, after: undefined })
   return {
     json: items.map((it) => jsonOf(it)),
     text: table(
@@ -48,8 +48,8 @@ async function listRefusals({ db }: Operator, { user, category, limit = DEFAULT_
   }
 }
 
-async function listRepeated({ db }: Operator, { limit = DEFAULT_LIMIT }: { readonly limit?: number }) {
-  const accounts = await refusedPromptLog(db).repeated(limit)
+async function listRepeated({ stores }: Operator, { limit = DEFAULT_LIMIT }: { readonly limit?: number }) {
+  const accounts = await stores.refusedPromptLog.repeated(limit)
   return {
     json: accounts.map((it) => jsonOf(it)),
     text: table(
@@ -59,12 +59,7 @@ async function listRepeated({ db }: Operator, { limit = DEFAULT_LIMIT }: { reado
   }
 }
 
-async function markWrong({ by, recorded }: Operator, id: number) {
-  const marked = await recorded(
-    undefined,
-    (db) => refusedPromptLog(db).markWrong(id, by(undefined).actor),
-    (it) => (it?.isNew ? [`marked refused prompt ${id} as wrong`, it.username] : undefined),
-  )
-  if (!marked) throw new OperatorError(`No refused prompt has the ID ${id}: "easel moderation list" shows them.`)
+async function mark({ acting }: Operator, id: number) {
+  await markWrong(acting(undefined), id)
   return { json: { id, wrong: true }, text: `The refusal of prompt ${id} is marked as wrong.` }
 }

@@ -1,4 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm'
+import { AppError } from '../core/errors.js'
 import { BackendError } from '../core/generations/run/backend.js'
 import { isOutage } from '../core/outage.js'
 import { databaseRefusal } from '../db/checks/database-checks.js'
@@ -10,6 +11,7 @@ export class OperatorError extends Error {}
 /** One sentence for whatever went wrong. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message
+  if (error instanceof AppError) return withHint(error)
   if (error instanceof BackendError) return `${error.message}; ${adviceFor(error)}.`
   const known = databaseRefusal(error)
   if (known) return known
@@ -18,6 +20,28 @@ export function sentenceOf(error: unknown): string {
   if (isOutage(told))
     return `Postgres can't be reached (${told.message || told.code}): check DATABASE_URL, and that Postgres runs.`
   return told.message || 'Something went wrong.'
+}
+
+/** By what a refusal is about: where to look for it. */
+const HINTS: Readonly<Record<string, string>> = {
+  username: '"easel user list" shows all',
+  email: '"easel user list" shows who',
+  plan_name: '"easel plans list" shows all',
+  key_id: '"easel key list USERNAME" shows them',
+  model_version_id: '"easel models list" shows them',
+  generation_id: '"easel jobs list" shows them',
+  refusal_id: '"easel moderation list" shows them',
+  unmatched_id: '"easel payments list --unmatched" shows what is',
+  pack_name: '"easel packs list" shows all',
+}
+
+/** A refusal of the core, with a field named as the option that it is here. */
+function withHint({ message, detail: { parameter = '' } }: AppError): string {
+  const hint = HINTS[parameter]
+  if (hint) return message.replace(/\.$/, `: ${hint}.`)
+  return parameter === ''
+    ? message
+    : message.replaceAll(new RegExp(`\\b${parameter}\\b`, 'g'), `--${parameter.replaceAll('_', '-')}`)
 }
 
 function adviceFor({ kind }: BackendError): string {

@@ -1,12 +1,10 @@
 import type { Command } from 'commander'
-import type { CreditPack } from '../core/billing/credit-pack.js'
-import { creditPackStore } from '../db/billing/credit-packs.js'
-import { packOfEntry, toPackEntry } from '../process/pack-entry.js'
+import { importPacks, retirePack } from '../core/operator/packs.js'
+import { packOfEntry, toPackEntry } from '../http/shared/pack-entry.js'
 import { requirePricesOf } from '../process/required-prices.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { readEntries, requireDistinct } from './json-file.js'
-import { OperatorError } from './operator-error.js'
 import { plural, table } from './output.js'
 
 export function packCommands(program: Command, run: Runner): void {
@@ -16,34 +14,24 @@ export function packCommands(program: Command, run: Runner): void {
     .description('add packs of credits, or change those of the same name')
     .option(...REASON)
     .argument('<file>', 'a JSON array in the fields of "easel packs list --json"')
-    .action(run(importPacks))
+    .action(run(importFile))
   packs.command('list').description('list all packs, retired ones at the end').action(run(listPacks))
   packs
     .command('retire <name>')
     .description('sell a pack no more')
     .option(...REASON)
-    .action(run(retirePack))
+    .action(run(retire))
 }
 
-async function importPacks({ config, recorded }: Operator, file: string, { reason }: ReasonOption) {
+async function importFile({ acting, config }: Operator, file: string, { reason }: ReasonOption) {
   const packs = await readEntries(file, 'packs', packOfEntry)
   requireDistinct('name', packs, ({ name }) => name)
-  await requirePricesOf(
-    config,
-    packs.filter(isForSale).map(({ name, price }) => ({ name, price, every: null })),
-  )
-  await recorded(
-    reason,
-    (db) => creditPackStore(db).import(packs),
-    () => [`imported ${plural(packs.length, 'credit pack')}`, ''],
-  )
+  await importPacks(acting(reason), packs, (items) => requirePricesOf(config, items))
   return { json: { imported: packs.length }, text: `Imported ${plural(packs.length, 'pack')}.` }
 }
 
-const isForSale = ({ retiredAt }: CreditPack) => retiredAt === null
-
-async function listPacks({ db }: Operator) {
-  const packs = await creditPackStore(db).list()
+async function listPacks({ stores }: Operator) {
+  const packs = await stores.packs.list()
   return {
     json: packs.map(toPackEntry),
     text: table(
@@ -53,12 +41,7 @@ async function listPacks({ db }: Operator) {
   }
 }
 
-async function retirePack({ recorded }: Operator, name: string, { reason }: ReasonOption) {
-  const retiredAt = await recorded(
-    reason,
-    (db) => creditPackStore(db).retire(name),
-    (at) => at && ['retired credit pack', name],
-  )
-  if (!retiredAt) throw new OperatorError(`No pack "${name}": "easel packs list" shows all.`)
+async function retire({ acting }: Operator, name: string, { reason }: ReasonOption) {
+  const retiredAt = await retirePack(acting(reason), name)
   return { json: { name, retired_at: retiredAt }, text: `Pack "${name}" is sold no more.` }
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { PROBLEMS } from '../core/billing/problems.js'
-import { operatorPayments } from '../db/operator/payments.js'
-import { REASON, type ReasonOption, requireUser } from './arguments.js'
+import { dismissPayment, matchCustomer, retryPayments } from '../core/operator/payments.js'
+import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { OperatorError } from './operator-error.js'
 import { jsonOf, plural, table } from './output.js'
 
 /** More are for the provider's own pages. */
@@ -20,22 +19,22 @@ export function paymentCommands(program: Command, run: Runner): void {
     .command('match <customer> <username>')
     .description('say whose customer of the payment provider it is; what was paid is applied within seconds')
     .option(...REASON)
-    .action(run(matchCustomer))
+    .action(run(match))
   payments
     .command('retry [id]')
     .description('ask the payment provider again at once, for one of "easel payments list --unmatched" or for all')
     .option(...REASON)
-    .action(run(retryPayments))
+    .action(run(retry))
   payments
     .command('dismiss <id>')
     .description('take one from the list of what is unmatched: nothing more is to be done')
     .option(...REASON)
-    .action(run(dismissPayment))
+    .action(run(dismiss))
 }
 
-async function listPayments({ db }: Operator, { unmatched = false }: { readonly unmatched?: boolean }) {
+async function listPayments({ stores }: Operator, { unmatched = false }: { readonly unmatched?: boolean }) {
   if (unmatched) {
-    const rows = await operatorPayments(db).unmatched(LISTED)
+    const rows = await stores.payments.unmatched(LISTED)
     return {
       json: rows.map((row) => jsonOf({ ...row, advice: row.problem && PROBLEMS[row.problem] })),
       text: table(
@@ -48,7 +47,7 @@ async function listPayments({ db }: Operator, { unmatched = false }: { readonly 
       ),
     }
   }
-  const rows = await operatorPayments(db).list(LISTED)
+  const rows = await stores.payments.list(LISTED)
   return {
     json: rows.map((row) => jsonOf(row)),
     text: table(
@@ -66,41 +65,17 @@ async function listPayments({ db }: Operator, { unmatched = false }: { readonly 
 const amountOf = ({ amount, currency }: { readonly amount: number | null; readonly currency: string | null }) =>
   amount === null ? null : `${amount} ${currency} (smallest unit)`
 
-async function matchCustomer({ db, recorded }: Operator, customer: string, name: string, { reason }: ReasonOption) {
-  const { id, username } = await requireUser(db, name)
-  const outcome = await recorded(
-    reason,
-    (on) => operatorPayments(on).match(customer, id),
-    (it) => (it === 'matched' ? [`matched customer ${customer}`, username] : undefined),
-  )
-  if (outcome === 'unknown')
-    throw new OperatorError(
-      `No customer "${customer}": "easel payments list --unmatched" shows those without an account.`,
-    )
-  if (outcome === 'matched before')
-    throw new OperatorError(`Customer "${customer}" has an account already, which it keeps.`)
+async function match({ acting }: Operator, customer: string, name: string, { reason }: ReasonOption) {
+  const username = await matchCustomer(acting(reason), customer, name)
   return { json: { customer, username }, text: `Customer ${customer} is ${username}.` }
 }
 
-async function retryPayments({ recorded }: Operator, id: string | undefined, { reason }: ReasonOption) {
-  const due = await recorded(
-    reason,
-    (db) => operatorPayments(db).retry(id),
-    (count) => (count > 0 ? ['asked for payments again', id ?? ''] : undefined),
-  )
-  if (due === 0 && id !== undefined) throw notListed(id)
+async function retry({ acting }: Operator, id: string | undefined, { reason }: ReasonOption) {
+  const due = await retryPayments(acting(reason), id)
   return { json: { due }, text: `${plural(due, 'payment')} will be asked for at once.` }
 }
 
-async function dismissPayment({ recorded }: Operator, id: string, { reason }: ReasonOption) {
-  const isDismissed = await recorded(
-    reason,
-    (db) => operatorPayments(db).dismiss(id),
-    (done) => (done ? ['dismissed payment', id] : undefined),
-  )
-  if (!isDismissed) throw notListed(id)
+async function dismiss({ acting }: Operator, id: string, { reason }: ReasonOption) {
+  await dismissPayment(acting(reason), id)
   return { json: { id }, text: `${id} is no longer in the list.` }
 }
-
-const notListed = (id: string) =>
-  new OperatorError(`"${id}" is not unmatched: "easel payments list --unmatched" shows what is.`)

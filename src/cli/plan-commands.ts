@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
 import type { Plan } from '../core/accounts/plan.js'
-import { planStore } from '../db/accounts/plans.js'
-import { planOfEntry, toPlanEntry } from '../process/plan-entry.js'
+import { importPlans, requirePlan, retirePlan } from '../core/operator/plans.js'
+import { planOfEntry, toPlanEntry } from '../http/shared/plan-entry.js'
 import { requirePricesOf } from '../process/required-prices.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { readEntries, requireDistinct } from './json-file.js'
-import { OperatorError } from './operator-error.js'
 import { facts, plural, table } from './output.js'
 
 export function planCommands(program: Command, run: Runner): void {
@@ -16,42 +15,25 @@ export function planCommands(program: Command, run: Runner): void {
     .description('add plans, or change those of the same name; what people get changes with their next period')
     .option(...REASON)
     .argument('<file>', 'a JSON array in the fields of "easel plans list --json"')
-    .action(run(importPlans))
+    .action(run(importFile))
   plans.command('list').description('list all plans, retired ones at the end').action(run(listPlans))
   plans.command('show <name>').description('show a plan').action(run(showPlan))
   plans
     .command('retire <name>')
     .description('sell a plan no more; who has it keeps it')
     .option(...REASON)
-    .action(run(retirePlan))
+    .action(run(retire))
 }
 
-async function importPlans({ config, recorded }: Operator, file: string, { reason }: ReasonOption) {
+async function importFile({ acting, config }: Operator, file: string, { reason }: ReasonOption) {
   const plans = await readEntries(file, 'plans', planOfEntry)
   requireDistinct('name', plans, ({ name }) => name)
-  const sold = plans.filter(({ retiredAt }) => retiredAt === null)
-  await requirePricesOf(
-    config,
-    sold.map(({ name, price, period: every }) => ({ name, price, every })),
-  )
-  const refused = await recorded(
-    reason,
-    (db) => planStore(db).import(plans),
-    (why) => (why ? undefined : [`imported ${plural(plans.length, 'plan')}`, '']),
-  )
-  if (refused && 'model' in refused)
-    throw new OperatorError(
-      `Plan "${refused.plan}" names model version ${refused.model}, which there is not: "easel models list" shows them.`,
-    )
-  if (refused)
-    throw new OperatorError(
-      `Plans "${refused.other}" and "${refused.plan}" have the same price, ${refused.price}: make one for each at the payment provider.`,
-    )
+  await importPlans(acting(reason), plans, (items) => requirePricesOf(config, items))
   return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.` }
 }
 
-async function listPlans({ db }: Operator) {
-  const plans = await planStore(db).list()
+async function listPlans({ stores }: Operator) {
+  const plans = await stores.plans.list()
   return {
     json: plans.map(toPlanEntry),
     text: table(
@@ -61,9 +43,8 @@ async function listPlans({ db }: Operator) {
   }
 }
 
-async function showPlan({ db }: Operator, name: string) {
-  const plan = (await planStore(db).list()).find((it) => it.name === name)
-  if (!plan) throw noSuchPlan(name)
+async function showPlan({ stores }: Operator, name: string) {
+  const plan = await requirePlan(stores, name)
   const { subscribers, retiredAt } = plan
   return {
     json: { ...toPlanEntry(plan), retired_at: retiredAt, subscribers },
@@ -71,13 +52,8 @@ async function showPlan({ db }: Operator, name: string) {
   }
 }
 
-async function retirePlan({ recorded }: Operator, name: string, { reason }: ReasonOption) {
-  const retiredAt = await recorded(
-    reason,
-    (db) => planStore(db).retire(name),
-    (at) => at && ['retired plan', name],
-  )
-  if (!retiredAt) throw noSuchPlan(name)
+async function retire({ acting }: Operator, name: string, { reason }: ReasonOption) {
+  const retiredAt = await retirePlan(acting(reason), name)
   return { json: { name, retired_at: retiredAt }, text: `Plan "${name}" is sold no more; who has it keeps it.` }
 }
 
@@ -102,5 +78,3 @@ const planFacts = ({
   'for sale': forSale,
   retired: retiredAt,
 })
-
-const noSuchPlan = (name: string) => new OperatorError(`No plan "${name}": "easel plans list" shows all.`)

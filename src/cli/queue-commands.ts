@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { totalsOf } from '../core/operator/overview.js'
 import { nameOf, type Pausable, pause, resume } from '../core/operator/pauses.js'
 import { oversight } from '../db/operator/overview.js'
-import { pauseStore } from '../db/operator/pauses.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError } from './operator-error.js'
@@ -35,15 +34,15 @@ function pausableOf({ model, backend }: PauseOptions): Pausable {
   return backend === undefined ? { scope: 'all', target: '' } : { scope: 'backend', target: backend }
 }
 
-async function pauseClaims({ db, by }: Operator, options: PauseOptions) {
+async function pauseClaims({ stores, by }: Operator, options: PauseOptions) {
   const what = pausableOf(options)
-  await pause(pauseStore(db), what, by(options.reason))
+  await pause(stores.pauses, what, by(options.reason))
   return { json: { ...what, paused: true }, text: `Paused: ${nameOf(what)}. What runs goes on.` }
 }
 
-async function resumeClaims({ db, by }: Operator, options: PauseOptions) {
+async function resumeClaims({ stores, by }: Operator, options: PauseOptions) {
   const what = pausableOf(options)
-  await resume(pauseStore(db), what, by(options.reason))
+  await resume(stores.pauses, what, by(options.reason))
   return { json: { ...what, paused: false }, text: `Resumed: ${nameOf(what)}.` }
 }
 

@@ -1,37 +1,35 @@
 /** Users and their subscriptions. */
 import type { Command } from 'commander'
 import type { Subscription } from '../core/accounts/account.js'
-import { cancelAll, deleteAccount } from '../core/accounts/delete-account.js'
-import { inOneYear } from '../core/operator/administration.js'
-import { newWebhookSecret, OLD_SECRET_HOURS } from '../core/webhooks/webhook.js'
-import { type OperatorUser, operatorUserStore } from '../db/accounts/accounts.js'
-import { sessionStore } from '../db/accounts/sessions.js'
-import { operatorSubscriptionStore } from '../db/accounts/subscriptions.js'
-import { type Database, Rollback } from '../db/client.js'
-import { operatorGenerationStore } from '../db/generations/history.js'
-import { operatorImageStore } from '../db/images/removals.js'
-import { administration, forgetPerson } from '../db/operator/administration.js'
-import { EmailTaken, type ImportOutcome, importAccounts } from '../db/operator/import-accounts.js'
-import { operatorWebhookStore } from '../db/webhooks/endpoints.js'
-import { createImageStore } from '../images/open-image-store.js'
+import {
+  type AdministeredAccount,
+  countsOf,
+  createAccount,
+  endAccount,
+  type ImportOutcome,
+  importAccounts,
+  requireAccount,
+  rotateWebhookSecret,
+  sayCounts,
+} from '../core/operator/accounts.js'
+import { MAX_CREDITS } from '../core/operator/credits.js'
+import { inOneYear, removeSubscription, setSubscription } from '../core/operator/subscriptions.js'
+import { purgeOf } from '../process/purge-account.js'
 import { readAccountFile } from './account-file.js'
 import {
   type Confirm,
   emailAddress,
   end,
-  MAX_CREDITS,
   newUsername,
   REASON,
   type ReasonOption,
   requireMeant,
-  requireUser,
   subscriptionStatus,
   wholeNumber,
   words,
   YES,
 } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { cancelAsOperator } from './job-commands.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
 import { type ReadPassword, signInCommands } from './sign-in-commands.js'
@@ -77,7 +75,7 @@ export function userCommands(program: Command, run: Runner, { readPassword, conf
     .command('rotate-webhook-secret <username>')
     .description("replace the secret that signs requests to a user's webhook_url, and show the new one")
     .option(...REASON)
-    .action(run(rotateWebhookSecret))
+    .action(run(rotateSecret))
   signInCommands(user, run, readPassword)
 }
 
@@ -92,7 +90,7 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .option('--until <date>', 'its end, a day or a moment (default for a new one: in one year)', end('--until'))
     .option('--none', 'remove the subscription')
     .option(...REASON)
-    .action(run(setSubscription))
+    .action(run(changeSubscription))
 }
 
 type SubscriptionOptions = ReasonOption & { readonly plan?: string; readonly until?: Date }
@@ -104,59 +102,31 @@ type CreateOptions = SubscriptionOptions & {
 }
 
 const createUser = (confirm: Confirm) => async (operating: Operator, username: string, options: CreateOptions) => {
-  const { db, recorded } = operating
   const { credits = 0, plan, until, email, operator, yes = false, reason } = options
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
   await requireMeant(credits, yes, confirm)
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
-  const website = { email, role: operator ? 'operator' : 'subscriber' } as const
-  const created = await recorded(
-    reason,
-    (on) => operatorUserStore(on).create(username, credits, subscription, website),
-    (made) => (made === undefined || made === 'email taken' ? undefined : ['created user', username]),
-  )
-  if (created === 'email taken')
-    throw new OperatorError(`Another user has the address ${email}: "easel user list" shows who.`)
-  if (created === undefined) throw new OperatorError(`User "${username}" already exists.`)
-  const user = await requireUser(db, username)
+  const role = operator ? 'operator' : 'subscriber'
+  const user = await createAccount(operating.acting(reason), { username, credits, subscription, email, role })
   return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
 }
 
 type ImportOptions = ReasonOption & { readonly dryRun?: boolean }
 
-async function importUsers({ recorded }: Operator, file: string, { dryRun = false, reason }: ImportOptions) {
+async function importUsers({ acting }: Operator, file: string, { dryRun = false, reason }: ImportOptions) {
   const accounts = await readAccountFile(file)
-  let outcomes: ImportOutcome[] = []
-  const work = async (on: Database) => {
-    outcomes = await importAccounts(on, accounts)
-    if (dryRun) throw new Rollback()
-  }
-  const count = (outcome: ImportOutcome) => outcomes.filter((it) => it === outcome).length
-  const told = () => `${count('created')} created, ${count('changed')} changed, ${count('unchanged')} unchanged`
-  try {
-    await recorded(reason, work, () =>
-      count('created') + count('changed') > 0 ? [`imported users: ${told()}`, ''] : undefined,
-    )
-  } catch (error) {
-    if (error instanceof EmailTaken)
-      throw new OperatorError(
-        `Another user than "${error.account.username}" has the address ${error.account.email}, so nothing was imported: "easel user list" shows who.`,
-      )
-    if (!(error instanceof Rollback)) throw error
-  }
+  const outcomes = await importAccounts(acting(reason), accounts, dryRun)
   const users = accounts.map(({ username }, n) => ({ username, outcome: outcomes[n] as ImportOutcome }))
+  const told = `${dryRun ? 'This would be: ' : ''}${sayCounts(outcomes)}.`
   return {
-    json: {
-      ...{ dry_run: dryRun, created: count('created'), changed: count('changed'), unchanged: count('unchanged') },
-      users,
-    },
-    text: `${users.length > 0 ? `${table(users)}\n\n` : ''}${dryRun ? 'This would be: ' : ''}${told()}.`,
+    json: { dry_run: dryRun, ...countsOf(outcomes), users },
+    text: `${users.length > 0 ? `${table(users)}\n\n` : ''}${told}`,
   }
 }
 
-async function showUser({ db }: Operator, username: string) {
-  const user = await requireUser(db, username, { orDeleted: true })
-  const active = await operatorGenerationStore(db).activeOf(user.id)
+async function showUser({ stores }: Operator, username: string) {
+  const user = await requireAccount(stores, username, { orDeleted: true })
+  const active = await stores.generations.activeOf(user.id)
   const { createdAt: created, deletedAt: deleted } = user
   return {
     json: { ...userJson(user), active_jobs: active },
@@ -164,8 +134,8 @@ async function showUser({ db }: Operator, username: string) {
   }
 }
 
-async function listUsers({ db }: Operator) {
-  const users = await operatorUserStore(db).list()
+async function listUsers({ stores }: Operator) {
+  const users = await stores.accounts.list()
   return {
     json: users.map(userJson),
     text: table(
@@ -178,51 +148,29 @@ async function listUsers({ db }: Operator) {
   }
 }
 
-const userJson = (user: OperatorUser) =>
+const userJson = (user: AdministeredAccount) =>
   jsonOf(user, 'id', 'username', 'credits', 'subscription', 'email', 'role', 'createdAt', 'deletedAt')
 
-const userFacts = ({ id, username, credits, subscription, email, role }: OperatorUser) => ({
+const userFacts = ({ id, username, credits, subscription, email, role }: AdministeredAccount) => ({
   ...{ username, id, credits, ...subscriptionFacts(subscription), email, role },
 })
 
 const subscriptionFacts = (it: Subscription | null) => ({ plan: it?.plan, status: it?.status, until: it?.endDate })
 
-async function rotateWebhookSecret({ db, recorded }: Operator, name: string, { reason }: ReasonOption) {
-  const { id, username } = await requireUser(db, name)
-  const secret = newWebhookSecret()
-  const until = await recorded(
-    reason,
-    (on) => operatorWebhookStore(on).rotateSecret(id, secret, OLD_SECRET_HOURS),
-    (end) => end && ['rotated webhook secret', username],
-  )
-  if (!until)
-    throw new OperatorError(
-      `User "${username}" has no webhook secret yet: the first request with a webhook_url makes it.`,
-    )
+async function rotateSecret({ acting }: Operator, name: string, { reason }: ReasonOption) {
+  const { username, secret, oldSecretUntil: until } = await rotateWebhookSecret(acting(reason), name)
   const advice =
     'Put it in place of the old one at every receiver of webhook_url: until then they trust whoever has the old one.'
   const text = `${facts({ secret, 'old signs until': until })}\n${advice}`
   return { json: { username, secret, old_secret_until: until }, text }
 }
 
-/** Files removed at a time. */
-const AT_ONCE = 8
-
 type DeleteOptions = ReasonOption & { readonly purge?: boolean }
 
 async function deleteUser(operator: Operator, name: string, { purge = false, reason }: DeleteOptions) {
-  const { db, recorded } = operator
-  const { id, username, deletedAt: before } = await requireUser(db, name, { orDeleted: true })
-  if (before && !purge)
-    throw new OperatorError(`User "${username}" is already deleted; --purge wipes prompts and images.`)
-  const deletedAt = await recorded(
-    reason,
-    (on) => deleteAccount({ ...administration(on), sessions: sessionStore(on) }, id),
-    () => [purge ? 'deleted user and everything of theirs' : 'deleted user', username],
-  )
-  const cancel = (job: string) => cancelAsOperator(operator, job)
-  const canceled = await cancelAll({ ...administration(db), cancel }, id)
-  const purged = purge ? await purgeUser(operator, id) : null
+  const { db, config } = operator
+  const ended = await endAccount(operator.acting(reason), name, purge ? purgeOf(db, config) : undefined)
+  const { id, username, deletedAt, canceled, purged } = ended
   return {
     json: { id, username, deleted_at: deletedAt, canceled_jobs: canceled, purged },
     text: facts({
@@ -233,43 +181,18 @@ async function deleteUser(operator: Operator, name: string, { purge = false, rea
   }
 }
 
-/** Rows first: from then on the pages say that the images are gone, even if this ends before the files are. */
-async function purgeUser({ db, config }: Operator, userId: string) {
-  const store = operatorImageStore(db)
-  const files = await createImageStore(config)
-  await operatorWebhookStore(db).forgetAllOf(userId)
-  await forgetPerson(db, userId)
-  const prompts = await store.wipePromptsOf(userId)
-  const images = await store.removeAllOf(userId, 'The account was deleted.')
-  for await (const slugs of store.slugsOf(userId)) {
-    const waiting = slugs.values()
-    const remove = async () => {
-      for (const slug of waiting) await files.remove(slug)
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, remove))
-  }
-  return { prompts, images }
-}
-
 type SetOptions = SubscriptionOptions & { readonly status?: string; readonly none?: boolean }
 
-async function setSubscription({ db, recorded }: Operator, name: string, options: SetOptions) {
+async function changeSubscription({ acting }: Operator, name: string, options: SetOptions) {
   const { none, plan, status, until, reason } = options
   const isEmpty = plan === undefined && status === undefined && until === undefined
   if (none && !isEmpty) throw new OperatorError('--none takes the subscription away: give it alone.')
   if (!none && isEmpty) throw new OperatorError('Nothing to set: give --plan, --status, --until or --none.')
-  const { id, username } = await requireUser(db, name)
   if (none) {
-    const remove = (on: Database) => operatorSubscriptionStore(on).remove(id)
-    await recorded(reason, remove, () => ['took the subscription away', username])
+    const username = await removeSubscription(acting(reason), name)
     return { json: { username, subscription: null }, text: `${username} has no subscription.` }
   }
-  const subscription = await recorded(
-    reason,
-    (on) => operatorSubscriptionStore(on).set(id, { plan, status, endDate: until }, inOneYear()),
-    (it) => it && [`set the subscription: ${it.plan}, ${it.status}, until ${dayOf(it.endDate)}`, username],
-  )
-  if (!subscription) throw new OperatorError(`User "${username}" has no subscription yet: give --plan to begin one.`)
+  const { username, subscription } = await setSubscription(acting(reason), name, { plan, status, endDate: until })
   return {
     json: { username, subscription },
     text: facts({ username, ...subscriptionFacts(subscription) }),

@@ -64,6 +64,14 @@ export const invalidApiKey = () =>
   )
 export const developerKeyRefused = () =>
   new AppError('forbidden', 'Developer keys work on the Create Image interface only; use a personal API key here.')
+export const operatorKeyRefused = () =>
+  new AppError('forbidden', 'Operator keys work on /admin/v1 only; use a personal or developer API key here.')
+export const operatorKeyRequired = () =>
+  new AppError('forbidden', 'Only operator keys work on /admin/v1: make one with "easel key create NAME --operator".')
+export const notOperatorNow = () =>
+  new AppError('forbidden', 'The account of this key is no operator any more: use the key of an operator.')
+export const beyondScope = (scope: string, needed: string) =>
+  new AppError('forbidden', `This key has the scope "${scope}", and this needs ${needed}: use a key that may do it.`)
 export const userNotFound = () => new AppError('not_found', 'User not found: the account of this key was deleted.')
 
 export const invalidParameter = (parameter: string, message: string) =>

@@ -1,5 +1,6 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
+import { AppError } from '../core/errors.js'
 import { ConnectionPool, type PoolOptions } from './connection-pool.js'
 import { isSqlRefusal, outcomeUnknown } from './sql-state.js'
 
@@ -75,7 +76,7 @@ export async function withTransaction<T>(
     return result
   } catch (error) {
     // Anything else leaves the connection in an unknown state.
-    if (isSqlRefusal(error) || error instanceof Rollback)
+    if (isSqlRefusal(error) || error instanceof Rollback || error instanceof AppError)
       await client.query('ROLLBACK').then(
         () => client.release(),
         () => client.release(true),
@@ -88,5 +89,5 @@ export async function withTransaction<T>(
   }
 }
 
-/** Throw it inside withTransaction to undo its work on purpose. */
+/** Throw it inside withTransaction to undo its work on purpose; a refusal undoes it, too. */
 export class Rollback extends Error {}

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { requireUser } from '../cli/arguments.js'
 import { apiKeyHint, hashApiKey, isWellFormedApiKey, newApiKey } from '../core/accounts/api-key.js'
 import { newSignInLink } from '../core/accounts/session.js'
 import { defaultOf } from '../core/catalog/model-version.js'
+import { requireAccount } from '../core/operator/accounts.js'
 import { accountStore, operatorUserStore } from '../db/accounts/accounts.js'
 import { operatorKeyStore } from '../db/accounts/api-keys.js'
 import { operatorCreditStore } from '../db/accounts/ledger.js'
@@ -10,6 +10,7 @@ import { credentialStore } from '../db/accounts/sessions.js'
 import { operatorSubscriptionStore } from '../db/accounts/subscriptions.js'
 import { modelStore } from '../db/catalog/models.js'
 import { createDatabase, type Database } from '../db/client.js'
+import { administration } from '../db/operator/administration.js'
 import { backendStates } from '../db/operator/overview.js'
 import type { Config } from '../process/config.js'
 import { writePrivately } from './state-directory.js'
@@ -48,7 +49,7 @@ export async function prepareDemo(config: Config, keyFile: string, whenReady?: P
 export async function demoSignInLink({ databaseUrl, baseUrl }: Config, isOperator: boolean): Promise<string> {
   const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
   try {
-    const { id } = await requireUser(db, USERNAME)
+    const { id } = await requireAccount(administration(db), USERNAME)
     if (isOperator) await operatorUserStore(db).setRole(id, 'operator')
     return (await newSignInLink(credentialStore(db), id, baseUrl)).url
   } finally {
@@ -61,8 +62,15 @@ async function prepareAccount(db: Database, keyFile: string, keyPrefix: string) 
   const endDate = new Date(Date.now() + 365 * DAY_MS)
   const found = await users.find(USERNAME)
   // Changes nothing if another start has created it meanwhile.
-  if (!found || found.deletedAt) await users.create(USERNAME, CREDITS, { plan: PLAN, endDate })
-  const { id, credits, subscription } = await requireUser(db, USERNAME)
+  if (!found || found.deletedAt)
+    await users.create({
+      username: USERNAME,
+      credits: CREDITS,
+      subscription: { plan: PLAN, endDate },
+      email: undefined,
+      role: 'subscriber',
+    })
+  const { id, credits, subscription } = await requireAccount(administration(db), USERNAME)
   if (subscription?.status !== 'active' || subscription.endDate.getTime() < Date.now() + 30 * DAY_MS) {
     const plan = subscription?.plan ?? PLAN
     await operatorSubscriptionStore(db).set(id, { plan, status: 'active', endDate }, endDate)
@@ -77,7 +85,7 @@ async function prepareKey(db: Database, userId: string, keyFile: string, prefix:
   const caller = isWellFormedApiKey(kept, prefix) ? await accountStore(db).findCaller(hashApiKey(kept)) : undefined
   if (caller?.account.id === userId && caller.keyKind === 'personal') return kept
   const key = newApiKey(prefix)
-  const facts = { hash: hashApiKey(key), hint: apiKeyHint(key), concurrency: undefined }
+  const facts = { hash: hashApiKey(key), hint: apiKeyHint(key) }
   await operatorKeyStore(db).create({ userId, kind: 'personal', name: 'npm start', ...facts })
   await writePrivately(keyFile, `${key}\n`)
   return key

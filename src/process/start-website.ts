@@ -1,21 +1,19 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { accountMails, keepMails } from '../core/accounts/account-mails.js'
+import { type Priced, requirePrices } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import type { PublishedImages } from '../core/images/ports.js'
-import type { Recorded } from '../core/operator/operator-actions.js'
 import { ownKeyStore } from '../db/accounts/api-keys.js'
 import { identityStore } from '../db/accounts/identities.js'
 import { spendingStore } from '../db/accounts/ledger.js'
+import { planStore } from '../db/accounts/plans.js'
 import { credentialStore, sessionStore, unsentMailStore } from '../db/accounts/sessions.js'
 import { currentPeriods } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
-import type { Database } from '../db/client.js'
-import { cancelStore } from '../db/generations/end.js'
-import { imageRemovals } from '../db/images/removals.js'
-import { administration } from '../db/operator/administration.js'
+import { administration, recordedIn } from '../db/operator/administration.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
-import { operatorActionStore, recorded } from '../db/operator/operator-actions.js'
+import { operatorActionStore } from '../db/operator/operator-actions.js'
 import { oversight } from '../db/operator/overview.js'
 import { pauseStore } from '../db/operator/pauses.js'
 import { operatorPayments } from '../db/operator/payments.js'
@@ -25,10 +23,8 @@ import type { PersonalApiPorts } from '../http/shared/ports.js'
 import { identityProvider } from '../outbound/identity-provider.js'
 import { smtpMail } from '../outbound/smtp-mail.js'
 import { website } from '../web/server/website.js'
-import type { OperatorStores } from '../web/shared/ports.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
-import { operatorPlans } from './operator-plans.js'
 import { workflowModels } from './workflow-models.js'
 
 /** How long mails may take when the server leaves; what takes longer is lost, and asked for again. */
@@ -58,8 +54,11 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
     workflows: workflowModels(db),
-    plans: operatorPlans(db, shared.provider),
+    plans: planStore(db),
     payments: operatorPayments(db),
+    requirePrices: async (items: readonly Priced[]) => {
+      if (shared.provider) await requirePrices(shared.provider, items)
+    },
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),
@@ -80,20 +79,6 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     stop,
   }
 }
-
-const operatorStores = (db: Database): OperatorStores => ({
-  administration: administration(db),
-  sessions: sessionStore(db),
-  cancels: cancelStore(db),
-  removals: imageRemovals(db),
-  refusedPromptLog: refusedPromptLog(db),
-  payments: operatorPayments(db),
-})
-
-const recordedIn =
-  (db: Database): Recorded<OperatorStores> =>
-  (work, actOf) =>
-    recorded(db, (on) => work(operatorStores(on)), actOf)
 
 /** Wires how people sign in to the website, and the mails that this takes. */
 function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, counter }: Foundation) {

@@ -129,7 +129,9 @@ describe('jobs show', () => {
   })
 
   it('refuses an ID that is no job', async () => {
-    expect(await easel.error('jobs show gen_none')).toBe('No job has the ID "gen_none": "easel jobs list" shows them.')
+    expect(await easel.error('jobs show gen_none')).toBe(
+      'No generation has the ID "gen_none": "easel jobs list" shows them.',
+    )
   })
 })
 
@@ -158,12 +160,12 @@ describe('jobs cancel', () => {
     const { id } = await givenGeneration(easel.db, user)
     expect(await easel.text(`jobs cancel ${id}`)).toBe(`Job ${id} is canceled; its credits were given back.`)
     expect(await easel.error(`jobs cancel ${id}`)).toBe(
-      `Job ${id} has already ended (failed): only a queued or processing one can be canceled.`,
+      `Generation ${id} has already ended (failed): only a queued or processing one can be canceled.`,
     )
     const done = await givenSucceeded(easel, user)
     expect(await easel.error(`jobs cancel ${done.id}`)).toMatch(/has already ended \(succeeded\)/)
     expect(await easel.error('jobs cancel gen_none')).toBe(
-      'No job has the ID "gen_none": "easel jobs list" shows them.',
+      'No generation has the ID "gen_none": "easel jobs list" shows them.',
     )
   })
 

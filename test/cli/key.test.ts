@@ -46,7 +46,7 @@ describe('key create', () => {
   it('refuses options that make no sense', async () => {
     const { username } = await givenUser(easel.db)
     expect(await easel.error(`key create ${username} --concurrency 2`)).toBe(
-      '--concurrency is for developer keys: give --developer too.',
+      'Only a developer key has a --concurrency: leave it out, or make one.',
     )
     expect(await easel.error(`key create ${username} --developer --concurrency 0`)).toBe(
       '--concurrency must be a whole number from 1 to 1000, not "0".',
@@ -67,6 +67,7 @@ describe('key list', () => {
         kind: 'developer',
         name: 'ci',
         hint: `easel_…${key.slice(-4)}`,
+        scope: null,
         concurrency: 2,
         created_at: expect.any(String),
         last_used_at: null,
@@ -152,6 +153,40 @@ describe('the limits of a key', () => {
     )
     expect(await easel.error(`key change nothing --name x`)).toBe(
       'No key that works has the ID "nothing": "easel key list USERNAME" shows them.',
+    )
+  })
+})
+
+describe('key create --operator', () => {
+  it('makes a key of its own kind, which may change all unless told otherwise, and loses that with the role', async () => {
+    const { username } = await givenUser(easel.db)
+    await easel.json(`user role ${username} operator`)
+    const all = await easel.json(`key create ${username} --operator`)
+    const reads = await easel.json(`key create ${username} --operator --scope read --name reports --until 2099-03-31`)
+    expect(isWellFormedApiKey(reads.key, 'easel-operator')).toBe(true)
+    expect(await callerOf(all.key)).toMatchObject({ keyKind: 'operator', operatorScope: 'all' })
+    expect(await callerOf(reads.key)).toMatchObject({ operatorScope: 'read', keyName: 'reports' })
+    expect((await easel.json(`key list ${username}`)).slice(1)).toMatchObject([
+      { id: all.id, kind: 'operator', scope: 'all', concurrency: null },
+      { id: reads.id, scope: 'read', hint: `easel-operator_…${reads.key.slice(-4)}`, expires_at: expect.any(String) },
+    ])
+    await easel.json(`user role ${username} subscriber`)
+    expect(await callerOf(all.key)).toMatchObject({ keyKind: 'operator', operatorScope: null })
+  })
+
+  it('is for operators, and refuses what such a key cannot have', async () => {
+    const { username } = await givenUser(easel.db)
+    expect(await easel.error(`key create ${username} --operator`)).toBe(
+      `User "${username}" is no operator: make them one before they get such a key.`,
+    )
+    expect(await easel.error(`key create ${username} --scope read`)).toBe(
+      'Only an operator key has a --scope: leave it out, or make one.',
+    )
+    expect(await easel.error(`key create ${username} --operator --model 1`)).toBe(
+      'An operator key generates nothing: it has no models and no limit of credits.',
+    )
+    expect(await easel.error(`key create ${username} --operator --scope some`)).toBe(
+      '--scope must be one of read, accounts, models, all, not "some".',
     )
   })
 })

@@ -81,7 +81,7 @@ describe('every command that changes something', () => {
       [ACTOR, 'set the subscription: Pro, active, until 2030-01-31', 'alice', ''],
       [ACTOR, 'took the subscription away', 'alice', ''],
       [ACTOR, `created personal key ${keyId}`, 'alice', ''],
-      [ACTOR, 'revoked key', keyId, 'leaked'],
+      [ACTOR, `revoked key ${keyId}`, 'alice', 'leaked'],
       [ACTOR, 'set the price to 3 of model version', '10', 'dearer'],
       [ACTOR, 'disabled model version', '10', ''],
       [ACTOR, 'deleted user', 'alice', 'gone'],

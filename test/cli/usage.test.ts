@@ -61,7 +61,7 @@ describe('usage', () => {
     const { username } = await developer()
     expect(await easel.error(`usage ${username} --since may`)).toMatch(/^--since must be an ISO date/)
     expect(await easel.error(`usage ${username} --since 2026-05-02 --until 2026-05-01`)).toBe(
-      '--since must be before --until.',
+      'That time ends before it begins: give a later --until.',
     )
     expect(await easel.error('usage nobody')).toBe('No user "nobody": "easel user list" shows all.')
   })

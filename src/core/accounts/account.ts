@@ -17,8 +17,12 @@ export interface Account {
   readonly deleted: boolean
 }
 
-/** `website`: of what a signed-in person does; nobody knows that key. */
-export type ApiKeyKind = 'personal' | 'developer' | 'website'
+/** `website`: of what a signed-in person does; nobody knows that key. `operator`: for /admin/v1 alone. */
+export type ApiKeyKind = 'personal' | 'developer' | 'website' | 'operator'
+
+/** What an operator's key may change: nothing, who may generate and what they have, what is generated with, or all. */
+export const OPERATOR_SCOPES = ['read', 'accounts', 'models', 'all'] as const
+export type OperatorScope = (typeof OPERATOR_SCOPES)[number]
 
 export type Role = 'subscriber' | 'operator'
 
@@ -27,6 +31,9 @@ export interface Caller {
   readonly account: Account
   readonly keyId: string
   readonly keyKind: ApiKeyKind
+  readonly keyName?: string
+  /** Of an operator's key; null where its account is no operator any more. */
+  readonly operatorScope?: OperatorScope | null
   /** Credits that the key may spend in a calendar month; null: all. */
   readonly keyMonthlyLimit: number | null
   /** IDs of the model versions that the key is for; null: all. */

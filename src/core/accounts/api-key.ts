@@ -2,7 +2,7 @@ import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { isLine } from '../../lib/text.js'
 import { AppError, invalidParameter, noActiveSubscription } from '../errors.js'
-import type { Account } from './account.js'
+import type { Account, ApiKeyKind } from './account.js'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_LENGTH = 32 // 32 base62 characters are 190 bits
@@ -16,6 +16,13 @@ export function newApiKey(prefix: string): string {
   const body = `${prefix}_${random}`
   return body + checksum(body)
 }
+
+/** What operators' keys begin with, before the underscore: an interface that takes none refuses them unread. */
+export const operatorKeyPrefix = (prefix: string) => `${prefix}-operator`
+
+/** Of a key as it is shown: what it begins and ends with. */
+export const shownKey = ({ kind, hint }: { readonly kind: string; readonly hint: string }, prefix: string) =>
+  `${kind === 'operator' ? operatorKeyPrefix(prefix) : prefix}_…${hint}`
 
 /** Whether a key could be one of ours, told from the text alone: a typo or a fake is refused without a look-up. */
 export function isWellFormedApiKey(key: string, prefix: string): boolean {
@@ -55,10 +62,10 @@ export interface KeyLimits {
   readonly models: readonly number[] | null
 }
 
-/** A key that works. Developer keys are the operator's to make; their owner sees and revokes them. */
+/** A key that works. Personal keys are their owner's to make; the others, the operator's: their owner sees and revokes them. */
 export interface OwnKey extends KeyLimits {
   readonly id: string
-  readonly kind: 'personal' | 'developer'
+  readonly kind: Exclude<ApiKeyKind, 'website'>
   readonly name: string
   readonly hint: string
   readonly createdAt: Date

@@ -1,4 +1,6 @@
 import type { ModelVersion } from '../catalog/model-version.js'
+import { AppError } from '../errors.js'
+import type { Acting } from './acting.js'
 import type { ActedBy } from './operator-actions.js'
 import type { BackendState } from './overview.js'
 
@@ -14,4 +16,19 @@ export interface CatalogChanges {
   setEnabled(id: number, enabled: boolean, by: ActedBy): Promise<boolean>
   /** In credits per image, for what is submitted from now on. */
   setPrice(id: number, credits: number, by: ActedBy): Promise<boolean>
+}
+
+export const noSuchVersion = (id: number) =>
+  new AppError('not_found', `No model version has the ID ${id}.`, { parameter: 'model_version_id' })
+
+type CatalogStores = { readonly catalog: CatalogChanges }
+
+/** @throws not_found */
+export async function setEnabled({ stores, by }: Acting<CatalogStores>, id: number, enabled: boolean): Promise<void> {
+  if (!(await stores.catalog.setEnabled(id, enabled, by))) throw noSuchVersion(id)
+}
+
+/** @throws not_found */
+export async function setPrice({ stores, by }: Acting<CatalogStores>, id: number, credits: number): Promise<void> {
+  if (!(await stores.catalog.setPrice(id, credits, by))) throw noSuchVersion(id)
 }

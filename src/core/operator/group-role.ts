@@ -2,13 +2,13 @@ import type { Administration } from './administration.js'
 import type { Recorded } from './operator-actions.js'
 
 interface Stores {
-  readonly administration: { readonly accounts: Pick<Administration['accounts'], 'setRoleFromGroup'> }
+  readonly accounts: Pick<Administration['accounts'], 'setRoleFromGroup'>
 }
 
 /** Makes an operator of who signs in with the operators' group, and takes from who signs in without it what came from it. */
 export const applyGroupRole = (recorded: Recorded<Stores>, accountId: string, isInGroup: boolean): Promise<unknown> =>
   recorded(
-    ({ administration }) => administration.accounts.setRoleFromGroup(accountId, isInGroup),
+    ({ accounts }) => accounts.setRoleFromGroup(accountId, isInGroup),
     (username) =>
       username === undefined
         ? undefined

@@ -1,4 +1,7 @@
 import type { AskedKind, Problem } from '../billing/ports.js'
+import { AppError } from '../errors.js'
+import { type AccountStores, requireAccount } from './accounts.js'
+import type { Acting } from './acting.js'
 
 /** A payment, and what it brought. */
 export interface ListedPayment {
@@ -52,3 +55,41 @@ export interface OperatorPayments {
   /** Takes one from the list: nothing more is to be done. False: it is not in it. */
   dismiss(id: string): Promise<boolean>
 }
+
+export type PaymentStores = AccountStores & { readonly payments: OperatorPayments }
+
+/** Says whose a customer is. Resolves to the account's name. @throws not_found, invalid_request */
+export async function matchCustomer(acting: Acting<PaymentStores>, customer: string, name: string): Promise<string> {
+  const { id, username } = await requireAccount(acting.stores, name)
+  const outcome = await acting.recorded(
+    ({ payments }) => payments.match(customer, id),
+    (it) => (it === 'matched' ? [`matched customer ${customer}`, username] : undefined),
+  )
+  if (outcome === 'unknown')
+    throw new AppError('not_found', `No customer "${customer}".`, { parameter: 'unmatched_id' })
+  if (outcome === 'matched before')
+    throw new AppError('invalid_request', `Customer "${customer}" has an account already, which it keeps.`)
+  return username
+}
+
+/** For all that is unmatched, or for one. Resolves to how many are asked for again. @throws not_found */
+export async function retryPayments(acting: Acting<PaymentStores>, id?: string): Promise<number> {
+  const due = await acting.recorded(
+    ({ payments }) => payments.retry(id),
+    (count) => (count > 0 ? ['asked for payments again', id ?? ''] : undefined),
+  )
+  if (due === 0 && id !== undefined) throw notUnmatched(id)
+  return due
+}
+
+/** @throws not_found */
+export async function dismissPayment(acting: Acting<PaymentStores>, id: string): Promise<void> {
+  const isDismissed = await acting.recorded(
+    ({ payments }) => payments.dismiss(id),
+    (done) => (done ? ['dismissed payment', id] : undefined),
+  )
+  if (!isDismissed) throw notUnmatched(id)
+}
+
+const notUnmatched = (id: string) =>
+  new AppError('not_found', `"${id}" is not unmatched.`, { parameter: 'unmatched_id' })

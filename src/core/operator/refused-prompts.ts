@@ -1,4 +1,6 @@
 import type { Page, PageRequest } from '../../lib/page.js'
+import { AppError } from '../errors.js'
+import type { Acting } from './acting.js'
 
 /** A prompt that moderation refused, as the operator sees it. */
 export interface LoggedRefusal {
@@ -41,4 +43,19 @@ export interface RefusedPromptLog {
   repeated(limit: number): Promise<RepeatedRefusals[]>
   /** A repeat keeps the first time and name. Resolves to whose prompt it was; undefined: there is no such refusal. */
   markWrong(id: number, by: string): Promise<{ readonly username: string; readonly isNew: boolean } | undefined>
+}
+
+/** Says that a refusal was wrong; a repeat keeps who said it first. @throws not_found */
+export async function markWrong(
+  acting: Acting<{ readonly refusedPromptLog: RefusedPromptLog }>,
+  id: number,
+): Promise<void> {
+  const marked = await acting.recorded(
+    ({ refusedPromptLog }) => refusedPromptLog.markWrong(id, acting.by.actor),
+    (it) => (it?.isNew ? [`marked refused prompt ${id} as wrong`, it.username] : undefined),
+  )
+  if (!marked)
+    throw new AppError('not_found', `No refused prompt has the ID ${id}.`, {
+      parameter: 'refusal_id',
+    })
 }

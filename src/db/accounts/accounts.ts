@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
-import type { AccountStore, Caller, Role, Subscription } from '../../core/accounts/account.js'
+import type { AccountStore, Caller, OperatorScope, Role, Subscription } from '../../core/accounts/account.js'
+import type { NewAccount } from '../../core/operator/accounts.js'
 import { batched, joined } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { USABLE_KEY } from '../key-conditions.js'
@@ -28,6 +29,8 @@ import { STATUS_NOW, SUBSCRIPTION } from './subscriptions.js'
 export const CALLER_COLUMNS = {
   keyId: k.id,
   keyKind: k.kind,
+  keyName: k.name,
+  operatorScope: sql<OperatorScope | null>`CASE WHEN ${u.role} = 'operator' THEN ${k.scope} END`,
   keyModels: k.models,
   keyMonthlyLimit: k.monthlyLimit,
   ...columns(u, 'id', 'username', 'credits'),
@@ -82,6 +85,8 @@ export const accountStore = ({ pool }: Database): AccountStore => {
 export function toCaller({
   keyId,
   keyKind,
+  keyName,
+  operatorScope,
   keyModels,
   keyMonthlyLimit,
   catalogRevision,
@@ -89,12 +94,15 @@ export function toCaller({
 }: RowOf<typeof CALLER_COLUMNS>): Caller {
   const { id, username, credits, deleted, status, plan, endDate, planModels: models, planRateLimit: rateLimit } = row
   const subscription = status === null ? null : { status, plan, endDate }
-  const isLimited = status === 'active' && keyKind !== 'developer' && (models !== null || rateLimit !== null)
+  const isCharged = keyKind === 'personal' || keyKind === 'website'
+  const isLimited = status === 'active' && isCharged && (models !== null || rateLimit !== null)
   const planLimits = isLimited ? { name: plan, models, rateLimit } : null
   return {
     account: { id, username, credits, subscription, deleted },
     keyId,
     keyKind,
+    keyName,
+    operatorScope,
     keyModels,
     keyMonthlyLimit,
     planLimits,
@@ -141,20 +149,15 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
     orm.select(accountColumns).from(u).leftJoin(s, eq(s.userId, u.id)).where(where)
 
   return {
-    /** Resolves to the new user's id, or undefined if a user of that name exists. */
-    async create(
-      username: string,
-      credits: number,
-      subscription: Pick<Subscription, 'plan' | 'endDate'> | undefined,
-      website: { readonly email?: string | undefined; readonly role?: Role } = {},
-    ): Promise<string | 'email taken' | undefined> {
+    async create({ subscription, ...account }: NewAccount): Promise<{ id: string } | { taken: 'username' | 'email' }> {
       try {
         const { plan, endDate } = subscription ?? {}
-        const { email, role = 'subscriber' } = website
-        return (await CREATE.first(pool, { username, credits, plan, endDate, email, role }))?.id
+        const created = await CREATE.first(pool, { ...account, plan, endDate })
+        if (!created) throw new Error('Postgres did not return the ID of the new account: try again.')
+        return created
       } catch (error) {
-        if (violatedConstraint(error) === 'users_username') return undefined
-        if (violatedConstraint(error) === 'users_email') return 'email taken'
+        if (violatedConstraint(error) === 'users_username') return { taken: 'username' }
+        if (violatedConstraint(error) === 'users_email') return { taken: 'email' }
         throw error
       }
     },

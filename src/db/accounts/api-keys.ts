@@ -1,12 +1,13 @@
 import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { OwnKey, OwnKeyStore } from '../../core/accounts/api-key.js'
+import type { OperatorKeys } from '../../core/operator/keys.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { generations as g } from '../schema/generations.js'
 import { usage } from '../schema/ledger.js'
 import { FIRST_DAY, SPENT_ON, spentThisMonth, THIS_MONTH } from '../spending.js'
-import { columns, insertInto, param, type RowOf, selectAs, statement, typedParams } from '../statement.js'
+import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 import { STATUS_NOW } from './subscriptions.js'
 
 const KEY_USAGE = {
@@ -26,24 +27,20 @@ const USAGE = statement<RowOf<typeof KEY_USAGE>>('usage_of_keys')`
     JOIN ${m} ON ${m.id} = used.model_version_id
    ORDER BY ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`
 
-type NewApiKey = Pick<typeof k.$inferInsert, 'userId' | 'kind' | 'name' | 'hash' | 'hint' | 'concurrency'> & KeyChange
-
-/** What is undefined stays as it is. */
-export type KeyChange = Partial<Pick<typeof k.$inferInsert, 'name' | 'expiresAt' | 'monthlyLimit' | 'models'>>
-
-export const operatorKeyStore = ({ orm, pool }: Database) => ({
-  /** `concurrency` is for developer keys; undefined means the table's default. */
-  async create(key: NewApiKey): Promise<string> {
-    const [row] = await orm.insert(k).values(key).returning(columns(k, 'id'))
+export const operatorKeyStore = ({ orm, pool }: Database): OperatorKeys => ({
+  async create({ models, ...key }) {
+    const [row] = await orm
+      .insert(k)
+      .values({ ...key, models: models && [...models] })
+      .returning(columns(k, 'id'))
     if (!row) throw new Error('Postgres did not return the ID of the new key: try again.')
     return row.id
   },
 
-  /** Oldest first, revoked ones too; not the website's own. */
-  list: (userId: string) =>
+  list: (userId) =>
     orm
       .select({
-        ...columns(k, 'id', 'kind', 'name', 'hint', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'),
+        ...columns(k, 'id', 'kind', 'name', 'hint', 'scope', 'concurrency', 'createdAt', 'lastUsedAt', 'revokedAt'),
         ...LIMITS,
         spentThisMonth: spentThisMonth(sql`${k.userId}`, sql`${k.id}`).mapWith(Number) as SQL<number>,
       })
@@ -51,28 +48,29 @@ export const operatorKeyStore = ({ orm, pool }: Database) => ({
       .where(and(eq(k.userId, userId), ne(k.kind, 'website')))
       .orderBy(k.createdAt, k.id),
 
-  /** Resolves to the key's kind; undefined: no such key, or it is revoked. */
-  async change(id: string, change: KeyChange): Promise<typeof k.$inferSelect.kind | undefined> {
-    const own = and(eq(k.id, id), ne(k.kind, 'website'), isNull(k.revokedAt))
-    const [row] = await orm.update(k).set(change).where(own).returning(columns(k, 'kind'))
-    return row?.kind
-  },
-
-  /** Every replica refuses the key from the next request on. Resolves to its first revocation; undefined: no such key. */
-  async revoke(id: string): Promise<Date | undefined> {
-    const revokedAt = sql`coalesce(${k.revokedAt}, now())`
+  async change(id, { models, ...change }) {
     const [row] = await orm
       .update(k)
-      .set({ revokedAt })
-      .where(and(eq(k.id, id), ne(k.kind, 'website')))
-      .returning(columns(k, 'revokedAt'))
-    return row?.revokedAt ?? undefined
+      .set({ ...change, ...(models !== undefined && { models: models && [...models] }) })
+      .from(u)
+      .where(and(eq(k.id, id), ne(k.kind, 'website'), isNull(k.revokedAt), eq(u.id, k.userId)))
+      .returning({ kind: k.kind, username: u.username })
+    return row
   },
 
-  /** Images made with developer keys, from `since` until before `until`. */
-  usage: (userId: string, since: Date | undefined, until: Date | undefined) =>
-    USAGE.rows(pool, { userId, since, until }),
+  async revoke(id) {
+    const row = await REVOKE.first(pool, { id })
+    return row?.revokedAt ? { ...row, revokedAt: row.revokedAt } : undefined
+  },
+
+  usage: (userId, since, until) => USAGE.rows(pool, { userId, since, until }),
 })
+
+const REVOKE = statement<{ username: string; revokedAt: Date | null; isNew: boolean }>('revoke_key')`
+  UPDATE ${k} SET ${setList(k, { revokedAt: sql`coalesce(${k.revokedAt}, now())` })}
+    FROM ${u}, (SELECT ${k.revokedAt} AS before FROM ${k} WHERE ${k.id} = ${param('id')}::uuid FOR UPDATE) found
+   WHERE ${k.id} = ${param('id')}::uuid AND ${k.kind} <> 'website' AND ${u.id} = ${k.userId}
+  RETURNING ${u.username}, ${k.revokedAt} AS "revokedAt", found.before IS NULL AS "isNew"`
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { type LedgerStore, PROMPT_BEGINNING, type SpendingStore } from '../../core/accounts/ledger.js'
-import type { AdjustOutcome } from '../../core/operator/administration.js'
+import type { AdjustOutcome, GrantOutcome, OperatorCredits } from '../../core/operator/credits.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
@@ -35,13 +35,6 @@ export const ledgerStore = ({ orm }: Database): LedgerStore => ({
   },
 })
 
-type GrantOutcome =
-  | { readonly outcome: 'granted' | 'granted_before'; readonly balance: number }
-  | { readonly outcome: 'too_many' }
-  | { readonly outcome: 'user_deleted' }
-  /** The reference is that of another grant, of this amount to this user. */
-  | { readonly outcome: 'ref_taken'; readonly amount: number; readonly username: string }
-
 const GRANTED = { ...columns(l, 'userId', 'delta'), ...columns(u, 'username', 'credits') }
 const USER = sql`${param('userId')}::uuid`
 
@@ -57,12 +50,12 @@ const OF_REF = statement<RowOf<typeof GRANTED>>('grant_of_credit_ref')`
 const LOCK_HOLDER = statement<{ credits: number }>('lock_holder_of_credits')`
   SELECT ${u.credits} FROM ${u} WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL FOR NO KEY UPDATE`
 
-export const operatorCreditStore = (db: Database) => ({
+export const operatorCreditStore = (db: Database): OperatorCredits => ({
   /** The same reference grants once: a repeat of the same amount to the same user changes nothing, any other is refused. */
   async grant(
     userId: string,
     amount: number,
-    reason: { readonly note: string | undefined; readonly ref: string | undefined },
+    reason: { readonly note?: string | undefined; readonly ref?: string | undefined },
   ): Promise<GrantOutcome> {
     const { ref } = reason
     try {
@@ -88,7 +81,7 @@ export const operatorCreditStore = (db: Database) => ({
   async adjust(
     userId: string,
     amount: number,
-    { note, belowZero, ref }: { readonly note: string; readonly belowZero: boolean; readonly ref?: string },
+    { note, belowZero, ref }: { readonly note: string; readonly belowZero: boolean; readonly ref?: string | undefined },
   ): Promise<AdjustOutcome> {
     try {
       return await withTransaction(db, async (_tx, client) => {
@@ -102,18 +95,28 @@ export const operatorCreditStore = (db: Database) => ({
     } catch (error) {
       const violated = violatedConstraint(error)
       if (violated === 'users_credits_check') return { outcome: 'too_many' }
-      if (violated === 'credit_ledger_ref') return { outcome: 'adjusted_before' }
-      throw error
+      if (violated !== 'credit_ledger_ref') throw error
+      const [held] = await db.orm.select(columns(u, 'credits')).from(u).where(eq(u.id, userId))
+      return { outcome: 'adjusted_before', balance: held?.credits ?? 0 }
     }
   },
 
-  /** Oldest first. */
   history: (userId: string) =>
     db.orm
       .select({ ...LEDGER_ENTRY, ref: l.ref })
       .from(l)
       .where(eq(l.userId, userId))
       .orderBy(l.id),
+
+  async entries(userId, { limit, after: [before] = [] }) {
+    const rows = await db.orm
+      .select({ ...LEDGER_ENTRY, ref: l.ref, id: l.id })
+      .from(l)
+      .where(and(eq(l.userId, userId), before === undefined ? undefined : lt(l.id, before)))
+      .orderBy(desc(l.id))
+      .limit(limit + 1)
+    return entriesOf(rows, limit)
+  },
 })
 
 /** Of the account's generations of SPENDING_DAYS. Reads one index. */

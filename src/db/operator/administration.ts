@@ -1,11 +1,18 @@
 import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Administration, ListedAccount } from '../../core/operator/administration.js'
-import { operatorUserStore } from '../accounts/accounts.js'
+import type { ListedAccount, OperatorAccounts } from '../../core/operator/accounts.js'
+import type { Administration } from '../../core/operator/administration.js'
+import type { Recorded } from '../../core/operator/operator-actions.js'
+import { type OperatorUser, operatorUserStore } from '../accounts/accounts.js'
 import { operatorKeyStore } from '../accounts/api-keys.js'
 import { operatorCreditStore } from '../accounts/ledger.js'
+import { planStore } from '../accounts/plans.js'
+import { credentialStore, sessionStore } from '../accounts/sessions.js'
 import { operatorSubscriptionStore, STATUS_NOW } from '../accounts/subscriptions.js'
+import { creditPackStore } from '../billing/credit-packs.js'
 import { type Database, withTransaction } from '../client.js'
+import { cancelStore } from '../generations/end.js'
 import { operatorGenerationStore } from '../generations/history.js'
+import { imageRemovals } from '../images/removals.js'
 import {
   identities,
   apiKeys as k,
@@ -18,13 +25,19 @@ import { generations as g } from '../schema/generations.js'
 import { refusedPrompts as r } from '../schema/operator.js'
 import { columns, commaList, queryOnce, selectAs } from '../statement.js'
 import { operatorWebhookStore } from '../webhooks/endpoints.js'
+import { operatorModelStore } from './catalog.js'
+import { importAccounts } from './import-accounts.js'
+import { recorded } from './operator-actions.js'
+import { pauseStore } from './pauses.js'
+import { operatorPayments } from './payments.js'
+import { refusedPromptLog } from './refused-prompts.js'
 
 const NAME = sql`lower(${u.username})`
 const IS_ACTIVE = inArray(g.status, ['queued', 'processing'])
 
 const USER_COLUMNS = selectAs({
   ...columns(u, 'id', 'username', 'email', 'role', 'credits', 'createdAt', 'deletedAt'),
-  ...columns(s, 'plan'),
+  ...columns(s, 'plan', 'endDate'),
   status: STATUS_NOW,
   activeGenerationId:
     sql`(SELECT ${g.id} FROM ${g} WHERE ${g.userId} = ${u.id} AND ${IS_ACTIVE} LIMIT 1)`.inlineParams(),
@@ -46,6 +59,8 @@ function matching(text: string): SQL | undefined {
 /** Where a page ended: the name, then the ID, since deleted accounts may share a name. */
 const placeOf = ({ username, id }: ListedAccount) => `${username.toLowerCase()}:${id}`
 
+const withoutPassword = ({ passwordHash: _, ...account }: OperatorUser) => account
+
 /** What operators see and change of any account: the stores of the command line, and the list of the console. */
 export function administration(db: Database): Administration {
   const { orm, pool } = db
@@ -56,6 +71,16 @@ export function administration(db: Database): Administration {
     credits: operatorCreditStore(db),
     keys: operatorKeyStore(db),
     endpoints: operatorWebhookStore(db),
+    sessions: sessionStore(db),
+    credentials: credentialStore(db),
+    cancels: cancelStore(db),
+    removals: imageRemovals(db),
+    refusedPromptLog: refusedPromptLog(db),
+    catalog: operatorModelStore(db),
+    plans: planStore(db),
+    pauses: pauseStore(db),
+    packs: creditPackStore(db),
+    payments: operatorPayments(db),
 
     accounts: {
       async search({ text, deleted }, { limit, after }) {
@@ -80,19 +105,24 @@ export function administration(db: Database): Administration {
 
       async find(username, id) {
         const found = await users.find(username, id)
-        if (!found) return undefined
-        const { passwordHash: _, ...account } = found
-        return account
+        return found && withoutPassword(found)
       },
 
+      async list() {
+        return (await users.list()).map(withoutPassword)
+      },
+
+      create: users.create,
+      import: (accounts, dryRun) => importAccounts(db, accounts, dryRun),
       setRole: users.setRole,
       setRoleFromGroup: users.setRoleFromGroup,
       setEmail: users.setEmail,
       delete: users.delete,
-    },
+      forget: (id) => forgetPerson(db, id),
+    } satisfies OperatorAccounts,
 
     generations: {
-      activeOf: operatorGenerationStore(db).activeOf,
+      ...operatorGenerationStore(db),
       listActive: (accountId, limit) =>
         orm
           .select(columns(g, 'id', 'status', 'modelName', 'batchSize', 'cost', 'createdAt'))
@@ -105,9 +135,15 @@ export function administration(db: Database): Administration {
 }
 
 /** Wipes who somebody was to the website, and which prompts were refused to them; for a deleted account. */
-export const forgetPerson = (db: Database, userId: string): Promise<number> =>
+const forgetPerson = (db: Database, userId: string): Promise<number> =>
   withTransaction(db, async (tx) => {
     for (const of of [t, signInLinks, identities]) await tx.delete(of).where(eq(of.userId, userId))
     await tx.update(u).set({ email: null, passwordHash: null }).where(eq(u.id, userId))
     return (await tx.delete(r).where(eq(r.userId, userId)).returning({ id: r.id })).length
   })
+
+/** Does something to the stores of one transaction, and records it there. */
+export const recordedIn =
+  (db: Database): Recorded<Administration> =>
+  (work, actOf) =>
+    recorded(db, (on) => work(administration(on)), actOf)

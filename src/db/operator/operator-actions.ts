@@ -42,12 +42,16 @@ export const recorded = <T>(
   work: (db: Database) => Promise<T>,
   actOf: (done: T) => OperatorAct | undefined,
 ): Promise<T> =>
-  withTransaction(db, async (_tx, client) => {
-    const done = await work(databaseOf(client, db.noteFailure))
+  inTransaction(db, async (on) => {
+    const done = await work(on)
     const act = actOf(done)
-    if (act) await recordAct(client, act)
+    if (act) await recordAct(on.pool, act)
     return done
   })
+
+/** @param work gets a Database whose statements all belong to the transaction */
+export const inTransaction = <T>(db: Database, work: (db: Database) => Promise<T>): Promise<T> =>
+  withTransaction(db, (_tx, client) => work(databaseOf(client, db.noteFailure)))
 
 /** How a transaction begins and ends within the one that is open. */
 const NESTED: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import type { ApiKeyKind, Role } from '../../core/accounts/account.js'
+import type { ApiKeyKind, OperatorScope, Role } from '../../core/accounts/account.js'
 import type { Plan } from '../../core/accounts/plan.js'
 import { DRAWN_ALIKE, READ_AS } from '../../core/accounts/username.js'
 import { bytea, int8, time } from './columns.js'
@@ -115,9 +115,12 @@ export const apiKeys = pgTable(
     expiresAt: time('expires_at'),
     monthlyLimit: int8('monthly_limit'),
     models: bigint('models', { mode: 'number' }).array(),
+    /** Of operator keys. */
+    scope: text('scope').$type<OperatorScope>(),
   },
   (t) => [
-    check('api_keys_kind_check', sql`${t.kind} IN ('personal', 'developer', 'website')`),
+    check('api_keys_kind_check', sql`${t.kind} IN ('personal', 'developer', 'website', 'operator')`),
+    check('api_keys_scope_check', sql`${t.scope} IN ('read', 'accounts', 'models', 'all')`),
     check('api_keys_hash_check', sql`length(${t.hash}) = 32`),
     check('api_keys_concurrency_check', sql`${t.concurrency} > 0`),
     index('api_keys_user').on(t.userId),

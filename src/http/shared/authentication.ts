@@ -2,8 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountStore, Caller } from '../../core/accounts/account.js'
-import { hashApiKey, isWellFormedApiKey } from '../../core/accounts/api-key.js'
-import { invalidApiKey, missingApiKey, tooManyGuesses } from '../../core/errors.js'
+import { hashApiKey, isWellFormedApiKey, operatorKeyPrefix } from '../../core/accounts/api-key.js'
+import {
+  invalidApiKey,
+  missingApiKey,
+  operatorKeyRefused,
+  operatorKeyRequired,
+  tooManyGuesses,
+} from '../../core/errors.js'
 import { batched } from '../../lib/batch.js'
 import type { App } from './fastify-app.js'
 import { networkOf } from './networks.js'
@@ -30,6 +36,8 @@ export interface AuthenticationOptions {
   readonly accounts: AccountStore
   readonly guesses: EventCounter
   readonly keyPrefix: string
+  /** Takes the keys of operators instead of the others. */
+  readonly forOperators?: boolean
   /** Resolves when a batch of slow look-ups may begin. Another one is for tests. */
   readonly slowBatch?: () => Promise<unknown>
 }
@@ -46,7 +54,8 @@ const GUESSES_PER_MINUTE = 30
  * @returns the slow look-up, for keys that are looked up again
  */
 export function registerAuthentication(app: App, options: AuthenticationOptions): FindCaller {
-  const { accounts, guesses, keyPrefix, slowBatch = () => after(BATCH_MS) } = options
+  const { accounts, guesses, keyPrefix, forOperators = false, slowBatch = () => after(BATCH_MS) } = options
+  const prefixes = [keyPrefix, operatorKeyPrefix(keyPrefix)]
   /** The networks with too many guesses, and when that ends. */
   const blockedUntil = new Map<string, number>()
   const findSlowly = slowlyFindCaller(accounts, slowBatch)
@@ -67,12 +76,14 @@ export function registerAuthentication(app: App, options: AuthenticationOptions)
   app.decorateRequest('keyHash', null as unknown as Buffer)
   app.addHook('onRequest', async (request) => {
     const key = keyOf(request.headers)
-    if (!key || !isWellFormedApiKey(key, keyPrefix)) throw missingApiKey()
+    if (!key || !prefixes.some((prefix) => isWellFormedApiKey(key, prefix))) throw missingApiKey()
     const keyHash = hashApiKey(key)
     const network = networkOf(request.ip)
     const caller = await (blockedUntil.has(network) ? findSlowly(keyHash) : accounts.findCaller(keyHash))
     if (!caller) throw await refusalOf(network)
     if (caller.account.deleted && !request.routeOptions.config.toldWhenDeleted) throw invalidApiKey()
+    if ((caller.keyKind === 'operator') !== forOperators)
+      throw forOperators ? operatorKeyRequired() : operatorKeyRefused()
     request.caller = caller
     request.keyHash = keyHash
   })

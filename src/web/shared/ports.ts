@@ -5,30 +5,19 @@ import type { IdentityProvider, IdentityStore } from '../../core/accounts/identi
 import type { SpendingStore } from '../../core/accounts/ledger.js'
 import type { CurrentPeriods } from '../../core/accounts/plan.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
-import type { CancelStore } from '../../core/generations/cancel.js'
 import type { PublishedImages } from '../../core/images/ports.js'
-import type { ImageRemovals, RemovedImages } from '../../core/images/takedown.js'
+import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
 import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
 import type { AuditResults, Oversight } from '../../core/operator/overview.js'
 import type { PauseStore } from '../../core/operator/pauses.js'
 import type { OperatorPayments } from '../../core/operator/payments.js'
-import type { OperatorPlans } from '../../core/operator/plans.js'
+import type { OperatorPlans, RequirePrices } from '../../core/operator/plans.js'
 import type { RefusedPromptLog } from '../../core/operator/refused-prompts.js'
 import type { WorkflowModels } from '../../core/operator/workflow-models.js'
 import type { EventCounter } from '../../http/shared/authentication.js'
 import type { PersonalApiPorts } from '../../http/shared/ports.js'
-
-/** What operators change, within a transaction. */
-export interface OperatorStores {
-  readonly administration: Administration
-  readonly sessions: SessionStore
-  readonly cancels: CancelStore
-  readonly removals: ImageRemovals
-  readonly refusedPromptLog: RefusedPromptLog
-  readonly payments: OperatorPayments
-}
 
 export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
@@ -38,12 +27,13 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly unsentMails: Pick<UnsentMailStore, 'list'>
   readonly publishedImages: PublishedImages
   readonly operatorActions: OperatorActions
-  readonly recorded: Recorded<OperatorStores>
+  readonly recorded: Recorded<Administration>
   readonly oversight: Oversight
   readonly pauses: PauseStore
   readonly catalog: CatalogChanges
   readonly workflows: WorkflowModels
   readonly plans: OperatorPlans
+  readonly requirePrices: RequirePrices
   readonly payments: OperatorPayments
   readonly administration: Administration
   readonly refusedPromptLog: RefusedPromptLog

@@ -78,7 +78,9 @@ describe('a generation', () => {
       ['charge', -1],
       ['refund', 1],
     ])
-    expect((await send('POST', `${path}/cancel`, { reason: 'asked to' })).html).toContain('nothing to cancel')
+    expect((await send('POST', `${path}/cancel`, { reason: 'asked to' })).html).toContain(
+      'only a queued or processing one can be canceled',
+    )
     expect(await actions(id)).toEqual([[operator.username, 'canceled generation', 'asked to']])
   })
 

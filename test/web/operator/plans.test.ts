@@ -118,7 +118,12 @@ describe('the page of plans', () => {
     ['a number below 0', { sign_up_credits: '-1' }, [], 'The sign up credits must be a whole number'],
     ['a rate limit of 0', { rate_limit: '0' }, [], 'The rate limit must be a whole number from 1 to 1000000'],
     ['only these, and none', { allowed: 'some' }, [], 'Tick at least one model version, or choose all.'],
-    ['a model that there is not', { allowed: 'some' }, [999], 'There is no model version 999 any more'],
+    [
+      'a model that there is not',
+      { allowed: 'some' },
+      [999],
+      'names model version 999, which there is not: untick it and save again.',
+    ],
   ])('refuses %s in one sentence, keeps what was typed, and stores nothing', async (_, changes, models, sentence) => {
     const before = await planStore(context.service.db).list()
     const { status, html } = await save({ name: aName(), rate_limit: '61', ...changes }, models)
@@ -147,7 +152,7 @@ describe('the page of plans', () => {
       await send(`${PATH}?plan=nothing`),
       await send(`${PATH}/retire`, { name: 'nothing', reason: 'x' }),
     ])
-      expect([answer.status, answer.html.includes('There is no plan of this name')]).toEqual([404, true])
+      expect([answer.status, answer.html.includes('No plan')]).toEqual([404, true])
   })
 
   it('does nothing that cannot be recorded', async () => {

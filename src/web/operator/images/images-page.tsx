@@ -1,19 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import {
-  type ImageRemovals,
-  REMOVED_IMAGE,
-  type RemovedImageEntry,
-  removeImage,
-} from '../../../core/images/takedown.js'
+import type { RemovedImageEntry } from '../../../core/images/takedown.js'
+import { takeDown } from '../../../core/operator/images.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { Field, Notices, Pager } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
+import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { byOf, readForm, reason } from '../parts/operator-forms.js'
+import { actingOf, readForm, reason } from '../parts/operator-forms.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
 
@@ -144,7 +141,7 @@ const NO_SUCH = 'There is no such image: give its address, or the last part of i
 
 /** Removed images. */
 export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { images, removedImages, recorded } = ports
+  const { removedImages } = ports
 
   async function show(
     request: FastifyRequest,
@@ -171,19 +168,13 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
     const refuse = (status: number, sentence: string) =>
       show(request, reply.code(status), {}, { problem: sentence, image })
     if (!form) return refuse(400, problem ?? NO_SUCH)
-    const slug = slugOf(image)
-    // What can't be removed now is tried again: the row says that it must go.
-    const files = { remove: (name: string) => images.remove(name).catch(() => undefined) }
-    const act = { ...byOf(request, form.reason), action: REMOVED_IMAGE, target: slug }
-    const removals: ImageRemovals = {
-      remove: (...asked) =>
-        recorded(
-          (stores) => stores.removals.remove(...asked),
-          (it) => it && act,
-        ),
+    try {
+      await takeDown(actingOf(ports, request, form.reason), slugOf(image))
+    } catch (error) {
+      // Rethrows what is no refusal.
+      refusalMessage(error, reply)
+      return refuse(404, NO_SUCH)
     }
-    const removed = await removeImage({ removals, images: files }, slug, { reason: form.reason })
-    if (!removed) return refuse(404, NO_SUCH)
     return reply.redirect('/operator/images?done=removed', 303)
   })
 }

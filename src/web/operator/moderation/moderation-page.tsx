@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { AppError } from '../../../core/errors.js'
-import type { LoggedRefusal, RepeatedRefusals } from '../../../core/operator/refused-prompts.js'
+import { type LoggedRefusal, markWrong, type RepeatedRefusals } from '../../../core/operator/refused-prompts.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
 import { sendPage } from '../../parts/layout.js'
@@ -9,6 +8,7 @@ import { Field, Notices, Pager } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { actingOf } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
 
@@ -157,7 +157,7 @@ const params = z.object({ id: place })
 
 /** The log of refused prompts. */
 export function moderationPageRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { administration, refusedPromptLog: log, recorded } = ports
+  const { administration, refusedPromptLog: log } = ports
 
   app.get('/operator/moderation', { schema: { querystring: query } }, async (request, reply) => {
     const { category, user, before, done } = request.query
@@ -181,15 +181,7 @@ export function moderationPageRoutes(app: App, { ports }: WebsiteOptions): void 
 
   app.post('/operator/moderation/:id/wrong', { schema: { params, body: chosen } }, async (request, reply) => {
     const { id } = request.params
-    const actor = sessionOf(request).caller.account.username
-    const marked = await recorded(
-      (stores) => stores.refusedPromptLog.markWrong(id, actor),
-      (it) =>
-        it?.isNew
-          ? { actor, action: `marked refused prompt ${id} as wrong`, target: it.username, reason: '' }
-          : undefined,
-    )
-    if (!marked) throw new AppError('not_found', 'This refusal is no longer in the log: they are kept for 90 days.')
+    await markWrong(actingOf(ports, request, ''), id)
     return reply.redirect(`${address('/operator/moderation', { ...request.body, done: 'wrong' })}#refusal-${id}`, 303)
   })
 }

@@ -1,8 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
+import { AppError } from '../../../core/errors.js'
+import { clearLeftovers } from '../../../core/generations/cancel.js'
+import { type Acting, actingAs } from '../../../core/operator/acting.js'
+import type { Administration } from '../../../core/operator/administration.js'
 import { type ActedBy, MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { isLine } from '../../../lib/text.js'
+import type { WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { ReasonField } from './operator-layout.js'
 
@@ -33,6 +38,32 @@ export const byOf = (request: FastifyRequest, reason: string): ActedBy => ({
   actor: sessionOf(request).caller.account.username,
   reason,
 })
+
+/** Whoever sent the form acts, and says why. */
+export const actingOf = (ports: WebsitePorts, request: FastifyRequest, reason: string): Acting<Administration> =>
+  actingAs(
+    {
+      stores: ports.administration,
+      recorded: ports.recorded,
+      outside: {
+        clearLeftovers: (ended) => clearLeftovers(ports, ended),
+        // What can't be removed now is tried again: the row says that it must go.
+        removeImage: (slug) => ports.images.remove(slug).catch(() => undefined),
+      },
+    },
+    byOf(request, reason),
+  )
+
+/** A mistake in a form, said on its page. */
+export const mistake = (problem: string) => new AppError('invalid_request', problem)
+
+/** What the form's own fields call what was refused. */
+export const inForm =
+  (words: Readonly<Record<string, (message: string) => string>>) =>
+  (error: unknown): never => {
+    const say = error instanceof AppError ? words[error.detail.parameter ?? ''] : undefined
+    throw say ? mistake(say((error as AppError).message)) : error
+  }
 
 interface ActProps {
   /** Unique within the page. */

@@ -3,14 +3,23 @@ import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { AskedKind } from '../../../core/billing/ports.js'
 import { PROBLEMS } from '../../../core/billing/problems.js'
-import type { ListedPayment, UnmatchedPayment } from '../../../core/operator/payments.js'
+import type { Acting } from '../../../core/operator/acting.js'
+import {
+  dismissPayment,
+  type ListedPayment,
+  matchCustomer,
+  type PaymentStores,
+  retryPayments,
+  type UnmatchedPayment,
+} from '../../../core/operator/payments.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { Field, Notices } from '../../parts/page-parts.js'
 import { Moment, number } from '../../parts/text.js'
+import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { Act, byOf, line, readForm, reason } from '../parts/operator-forms.js'
+import { Act, actingOf, line, readForm, reason } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
 
@@ -155,7 +164,7 @@ const choice = z.object({ reason, id: line(255, NOT_LISTED) })
 
 /** What was paid, and what of it could not be matched. */
 export function paymentRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { payments, administration, recorded } = ports
+  const { payments } = ports
 
   const show = async (
     request: FastifyRequest,
@@ -177,31 +186,29 @@ export function paymentRoutes(app: App, { ports }: WebsiteOptions): void {
   app.post(`${PATH}/match`, async (request, reply) => {
     const { form, problem } = readForm(matching, request.body)
     if (!form) return show(request, reply.code(400), { problem })
-    const account = await administration.accounts.find(form.username)
-    if (!account || account.deletedAt)
-      return show(request, reply.code(400), { problem: 'There is no such user: check the username.' })
-    const outcome = await recorded(
-      (stores) => stores.payments.match(form.customer, account.id),
-      (it) =>
-        it === 'matched'
-          ? { ...byOf(request, form.reason), action: `matched customer ${form.customer}`, target: account.username }
-          : undefined,
-    )
-    if (outcome !== 'matched') return show(request, reply.code(409), { problem: NOT_LISTED })
+    try {
+      await matchCustomer(actingOf(ports, request, form.reason), form.customer, form.username)
+    } catch (error) {
+      return show(request, reply, { problem: refusalMessage(error, reply) })
+    }
     return reply.redirect(`${PATH}?done=matched`, 303)
   })
 
-  const change = (name: 'retry' | 'dismiss', done: keyof typeof DONE, action: string) =>
+  const change = (
+    name: 'retry' | 'dismiss',
+    done: keyof typeof DONE,
+    act: (acting: Acting<PaymentStores>, id: string) => Promise<unknown>,
+  ) =>
     app.post(`${PATH}/${name}`, async (request, reply) => {
       const { form, problem } = readForm(choice, request.body)
       if (!form) return show(request, reply.code(400), { problem })
-      const changed = await recorded(
-        async (stores): Promise<number | boolean> => stores.payments[name](form.id),
-        (it) => (it ? { ...byOf(request, form.reason), action, target: form.id } : undefined),
-      )
-      if (!changed) return show(request, reply.code(409), { problem: NOT_LISTED })
+      try {
+        await act(actingOf(ports, request, form.reason), form.id)
+      } catch (error) {
+        return show(request, reply, { problem: refusalMessage(error, reply) })
+      }
       return reply.redirect(`${PATH}?done=${done}`, 303)
     })
-  change('retry', 'retried', 'asked for payments again')
-  change('dismiss', 'dismissed', 'dismissed payment')
+  change('retry', 'retried', retryPayments)
+  change('dismiss', 'dismissed', dismissPayment)
 }

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { Plan } from '../../../core/accounts/plan.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { invalidParameter } from '../../../core/errors.js'
-import type { PlanEntry } from '../../../core/operator/plans.js'
 import { Field } from '../../parts/page-parts.js'
 import { ReasonField } from '../parts/operator-layout.js'
 
@@ -46,7 +45,7 @@ const STAY = `Say how many credits stay at most: a whole number from 0 to ${Numb
 const TICK = 'Tick at least one model version, or choose all.'
 
 /** As in a file of plans. @throws invalid_request where the form has no words for what is wrong in the file */
-export function entryOf(form: PlanForm): PlanEntry {
+export function entryOf(form: PlanForm): Readonly<Record<string, unknown>> {
   const most = numberOf(form.keep_at_most)
   const keeps = form.unspent === 'keep_at_most'
   if (keeps && !(Number.isSafeInteger(most) && most >= 0)) throw invalidParameter('keep_at_most', STAY)

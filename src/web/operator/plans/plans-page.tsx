@@ -2,16 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { AppError, invalidParameter } from '../../../core/errors.js'
-import type { ListedPlan } from '../../../core/operator/plans.js'
+import { invalidParameter } from '../../../core/errors.js'
+import { importPlans, type ListedPlan, noSuchPlan, retirePlan } from '../../../core/operator/plans.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import { planOfEntry } from '../../../http/shared/plan-entry.js'
 import { sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import { address, counted, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { Act, byOf, line, readForm, reason } from '../parts/operator-forms.js'
+import { Act, actingOf, inForm, line, readForm, reason } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
 import { entryOf, formBody, formOf, PlanFields, type PlanForm } from './plan-form.js'
@@ -150,7 +151,7 @@ export function planRoutes(app: App, { ports, isSelling }: WebsiteOptions): void
   ) => {
     const [listed, models] = await Promise.all([plans.list(), catalog.list()])
     const existing = listed.find((it) => it.name === name)
-    if (name && !existing) throw new AppError('not_found', NONE)
+    if (name && !existing) throw noSuchPlan(name)
     const props = { isSelling, plans: listed, models, existing, signedIn: sessionOf(request), form: formOf(existing) }
     return sendPage(reply, <PlansPage {...props} {...said} />)
   }
@@ -167,7 +168,11 @@ export function planRoutes(app: App, { ports, isSelling }: WebsiteOptions): void
       if (!why.form) throw invalidParameter('reason', why.problem)
       if (!form.existing && (await plans.list()).some(({ name }) => name === form.name.trim()))
         throw invalidParameter('name', TAKEN)
-      await plans.save(entryOf(form), byOf(request, why.form.reason))
+      const untick = (message: string) => message.replace(/\.$/, ': untick it and save again.')
+      const plan = planOfEntry(entryOf(form))
+      await importPlans(actingOf(ports, request, why.form.reason), [plan], ports.requirePrices).catch(
+        inForm({ model_version_id: untick }),
+      )
     } catch (error) {
       return show(request, reply, { name: form.existing, form, problem: refusalMessage(error, reply) })
     }
@@ -177,7 +182,7 @@ export function planRoutes(app: App, { ports, isSelling }: WebsiteOptions): void
   app.post(`${PATH}/retire`, async (request, reply) => {
     const { form, problem } = readForm(retirement, request.body)
     if (!form) return show(request, reply.code(400), { problem })
-    if (!(await plans.retire(form.name, byOf(request, form.reason)))) throw new AppError('not_found', NONE)
+    await retirePlan(actingOf(ports, request, form.reason), form.name)
     return reply.redirect(`${PATH}?done=retired`, 303)
   })
 }

@@ -1,13 +1,21 @@
-/** What an operator does to one account: each act reads its form, does it, and says what is to be recorded. */
+/** What an operator does to one account: each act reads its form and does it. */
 import { z } from 'zod'
-import { cancelAll, deleteAccount } from '../../../core/accounts/delete-account.js'
 import { newToken, type SignedIn } from '../../../core/accounts/session.js'
-import { cancelGeneration, clearLeftovers } from '../../../core/generations/cancel.js'
-import { CANCELED } from '../../../core/generations/failure-reason.js'
-import { type AdministeredAccount, endOfDay, inOneYear, LARGE_GRANT } from '../../../core/operator/administration.js'
-import { counted, number } from '../../parts/text.js'
-import type { OperatorStores, WebsitePorts } from '../../shared/ports.js'
-import { line, readForm, reason } from '../parts/operator-forms.js'
+import {
+  type AdministeredAccount,
+  endAccount,
+  endSessions,
+  setEmail,
+  setRole,
+} from '../../../core/operator/accounts.js'
+import type { Acting } from '../../../core/operator/acting.js'
+import { type Administration, endOfDay } from '../../../core/operator/administration.js'
+import { adjustCredits, grantCredits, LARGE_GRANT } from '../../../core/operator/credits.js'
+import { cancelAsOperator } from '../../../core/operator/generations.js'
+import { revokeKey } from '../../../core/operator/keys.js'
+import { removeSubscription, setSubscription } from '../../../core/operator/subscriptions.js'
+import { number } from '../../parts/text.js'
+import { inForm, line, mistake, readForm, reason } from '../parts/operator-forms.js'
 
 export const GONE = 'This account was deleted: nothing about it can be changed.'
 const OWN = 'That is your own account: another operator must do this.'
@@ -29,32 +37,22 @@ export const DONE = {
   deleted: 'The account is deleted. Its keys and sessions are refused from now on.',
 } as const
 
-/** `action` is recorded, with the reason that the form gave; undefined: nothing new was done. `after`: the rest of it. */
-export type Outcome =
-  | {
-      readonly done: keyof typeof DONE
-      readonly action: string | undefined
-      readonly after?: () => Promise<unknown>
-      readonly problem?: never
-    }
-  | { readonly problem: string }
-
-interface Acting {
-  readonly ports: WebsitePorts
-  /** Of the transaction in which the act is recorded. */
-  readonly stores: OperatorStores
+interface Doing {
+  readonly acting: Acting<Administration>
   readonly account: AdministeredAccount
   readonly by: SignedIn
 }
 
-type Act = (acting: Acting, body: unknown) => Promise<Outcome>
+/** Resolves to what its page says. @throws invalid_request, not_found */
+type Act = (doing: Doing, body: unknown) => Promise<keyof typeof DONE>
 
 /** An act with its fields, all of which are text. */
 const act =
-  <Fields>(fields: z.ZodType<Fields>, work: (acting: Acting, form: Fields) => Promise<Outcome>): Act =>
-  async (acting, body) => {
+  <Fields>(fields: z.ZodType<Fields>, work: (doing: Doing, form: Fields) => Promise<keyof typeof DONE>): Act =>
+  async (doing, body) => {
     const { form, problem } = readForm(fields, body)
-    return problem === undefined ? work(acting, form as Fields) : { problem }
+    if (problem !== undefined) throw mistake(problem)
+    return work(doing, form as Fields)
   }
 
 export const text = z
@@ -114,93 +112,76 @@ const email = z.object({
 
 /** By the last part of their address. */
 export const ACTS = {
-  credits: act(grant, async ({ stores, account }, { amount, reason, ref }) => {
-    const reference = { note: reason, ref: `console:${ref}` }
-    const { outcome } = await stores.administration.credits.grant(account.id, amount, reference)
-    if (outcome === 'too_many')
-      return { problem: `${account.username} would hold more than ${Number.MAX_SAFE_INTEGER} credits: grant fewer.` }
-    if (outcome === 'user_deleted') return { problem: GONE }
-    if (outcome === 'ref_taken')
-      return { problem: 'This form was sent before, with other values: load this page again to grant more.' }
-    const isNew = outcome === 'granted'
-    return { done: outcome, action: isNew ? `granted ${counted(amount, 'credit')}` : undefined }
+  credits: act(grant, async ({ acting, account }, { amount, reason, ref }) => {
+    const given = { note: reason, ref: `console:${ref}` }
+    const again = () => 'This form was sent before, with other values: load this page again to grant more.'
+    const { granted } = await grantCredits(acting, account.username, amount, given).catch(inForm({ ref: again }))
+    return granted ? 'granted' : 'granted_before'
   }),
 
-  'credits/correct': act(correction, async ({ stores, account }, { amount, reason, ref, below_zero }) => {
+  'credits/correct': act(correction, async ({ acting, account }, { amount, reason, ref, below_zero }) => {
     const how = { note: reason, belowZero: below_zero === 'yes', ref: `console:${ref}` }
-    const corrected = await stores.administration.credits.adjust(account.id, amount, how)
-    switch (corrected.outcome) {
-      case 'user_deleted':
-        return { problem: GONE }
-      case 'too_many':
-        return { problem: `${account.username} would hold or owe too many credits: correct by fewer.` }
-      case 'nothing_to_take':
-        return { problem: `The balance is ${number(corrected.balance)}: tick the box to let it fall below 0.` }
-      case 'adjusted_before':
-        return { done: 'corrected_before', action: undefined }
-      case 'adjusted':
-        return {
-          done: corrected.delta === amount ? 'corrected' : 'corrected_in_part',
-          action: `corrected the credits by ${corrected.delta}`,
-        }
-    }
+    const tick = (message: string) => message.replace(/:.*/, ': tick the box to let the balance fall below 0.')
+    const { adjusted } = await adjustCredits(acting, account.username, amount, how).catch(inForm({ below_zero: tick }))
+    if (adjusted === 0) return 'corrected_before'
+    return adjusted === amount ? 'corrected' : 'corrected_in_part'
   }),
 
-  subscription: act(subscription, async ({ stores, account }, { plan, status, end_date }) => {
+  subscription: act(subscription, async ({ acting, account }, { plan, status, end_date }) => {
     // The form knows only the day: the same day keeps the moment.
     const current = account.subscription?.endDate
     const isKept = end_date === '' || end_date === current?.toISOString().slice(0, 10)
     const endDate = isKept ? undefined : endOfDay(new Date(end_date))
-    if (isOver(endDate) || (status === 'active' && isOver(endDate ?? current))) return { problem: OVER }
-    const set = await stores.administration.subscriptions.set(account.id, { plan, status, endDate }, inOneYear())
-    const until = set?.endDate.toISOString().slice(0, 10)
-    return { done: 'subscribed', action: `set the subscription: ${plan}, ${status}, until ${until}` }
+    if (isOver(endDate) || (status === 'active' && isOver(endDate ?? current))) throw mistake(OVER)
+    await setSubscription(acting, account.username, { plan, status, endDate })
+    return 'subscribed'
   }),
 
-  'subscription/remove': act(nothing, async ({ stores, account }) => {
-    await stores.administration.subscriptions.remove(account.id)
-    return { done: 'unsubscribed', action: 'took the subscription away' }
+  'subscription/remove': act(nothing, async ({ acting, account }) => {
+    await removeSubscription(acting, account.username)
+    return 'unsubscribed'
   }),
 
-  'keys/revoke': act(one, async ({ stores, account }, { id }) => {
-    const key = (await stores.administration.keys.list(account.id)).find((it) => it.id === id)
-    if (!key) return { problem: 'This account has no such key.' }
-    await stores.administration.keys.revoke(id)
-    return { done: 'revoked', action: key.revokedAt ? undefined : `revoked the key …${key.hint}` }
+  'keys/revoke': act(one, async ({ acting, account }, { id }) => {
+    const key = (await acting.stores.keys.list(account.id)).find((it) => it.id === id)
+    if (!key) throw mistake('This account has no such key.')
+    await revokeKey(acting, id)
+    return 'revoked'
   }),
 
-  'sessions/end': act(nothing, async ({ stores, account }) => {
-    await stores.sessions.endAll(account.id)
-    return { done: 'sessions_ended', action: 'ended all sessions' }
+  'sessions/end': act(nothing, async ({ acting, account }) => {
+    await endSessions(acting, account.username)
+    return 'sessions_ended'
   }),
 
-  'generations/cancel': act(one, async ({ ports, stores, account }, { id }) => {
-    const active = await stores.administration.generations.activeOf(account.id)
-    const ended = active.includes(id) && (await stores.cancels.cancel(id, CANCELED, { onlyQueued: false }))
-    if (!ended) return { problem: 'This generation has already ended.' }
-    return { done: 'canceled', action: `canceled generation ${id}`, after: () => clearLeftovers(ports, ended) }
+  'generations/cancel': act(one, async ({ acting, account }, { id }) => {
+    const active = await acting.stores.generations.activeOf(account.id)
+    if (!active.includes(id)) throw mistake('This account has no such generation, or it has ended.')
+    await cancelAsOperator(acting, id)
+    return 'canceled'
   }),
 
-  role: act(z.object({ role: z.enum(['subscriber', 'operator'], 'Choose a role.') }), async (acting, { role }) => {
-    const { stores, account, by } = acting
-    if (account.id === by.caller.account.id) return { problem: OWN }
-    await stores.administration.accounts.setRole(account.id, role)
-    return { done: 'role', action: `made ${role === 'operator' ? 'an operator' : 'a subscriber'}` }
+  role: act(z.object({ role: z.enum(['subscriber', 'operator'], 'Choose a role.') }), async (doing, { role }) => {
+    requireOther(doing)
+    await setRole(doing.acting, doing.account.username, role)
+    return 'role'
   }),
 
-  email: act(email, async ({ stores, account }, { email: address }) => {
-    if (!(await stores.administration.accounts.setEmail(account.id, address || null)))
-      return { problem: 'Another account has this email address.' }
-    return { done: 'email', action: address ? 'changed the email address' : 'removed the email address' }
+  email: act(email, async ({ acting, account }, { email: address }) => {
+    await setEmail(acting, account.username, address || null)
+    return 'email'
   }),
 
-  delete: act(z.object({ username: text }), async ({ ports, stores, account, by }, { username }) => {
-    if (account.id === by.caller.account.id) return { problem: OWN }
+  delete: act(z.object({ username: text }), async (doing, { username }) => {
+    const { acting, account } = doing
+    requireOther(doing)
     if (username !== account.username)
-      return { problem: `Nothing was deleted: type the username exactly, ${account.username}.` }
-    await deleteAccount({ ...stores.administration, sessions: stores.sessions }, account.id)
-    const cancel = (id: string) => cancelGeneration(ports, id, CANCELED, { onlyQueued: false })
-    const after = () => cancelAll({ ...ports.administration, cancel }, account.id)
-    return { done: 'deleted', action: 'deleted user', after }
+      throw mistake(`Nothing was deleted: type the username exactly, ${account.username}.`)
+    await endAccount(acting, username, undefined)
+    return 'deleted'
   }),
 } satisfies Record<string, Act>
+
+function requireOther({ account, by }: Doing): void {
+  if (account.id === by.caller.account.id) throw mistake(OWN)
+}

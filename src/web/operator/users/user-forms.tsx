@@ -1,6 +1,7 @@
 import type { Subscription } from '../../../core/accounts/account.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
-import { type AdministeredAccount, LARGE_GRANT } from '../../../core/operator/administration.js'
+import type { AdministeredAccount } from '../../../core/operator/accounts.js'
+import { LARGE_GRANT } from '../../../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'

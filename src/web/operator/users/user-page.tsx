@@ -1,7 +1,10 @@
+import { shownKey } from '../../../core/accounts/api-key.js'
 import type { LedgerEntry } from '../../../core/accounts/ledger.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
-import type { ActiveGeneration, AdministeredAccount, AdministeredKey } from '../../../core/operator/administration.js'
+import type { AdministeredAccount } from '../../../core/operator/accounts.js'
+import type { ActiveGeneration } from '../../../core/operator/administration.js'
+import type { AdministeredKey } from '../../../core/operator/keys.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import type { Page } from '../../../lib/page.js'
 import { Notices, Pager } from '../../parts/page-parts.js'
@@ -180,8 +183,8 @@ const KeysCard = ({ keys, keyPrefix, path, isDeleted }: CardProps & { readonly i
     {keys.map(({ id, kind, name, hint, createdAt, lastUsedAt, revokedAt }) => (
       <div class="entry">
         <div>
-          <bdi>{name || 'Unnamed'}</bdi> <code class="quiet">{`${keyPrefix}_…${hint}`}</code>{' '}
-          {kind === 'developer' && <span class="badge">developer</span>}{' '}
+          <bdi>{name || 'Unnamed'}</bdi> <code class="quiet">{shownKey({ kind, hint }, keyPrefix)}</code>{' '}
+          {kind !== 'personal' && <span class="badge">{kind}</span>}{' '}
           {revokedAt && <span class="badge bad">revoked</span>}
           <div class="quiet small">
             Created <Moment at={createdAt} />, {lastUsedAt ? 'last used ' : 'never used'}

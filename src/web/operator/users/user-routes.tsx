@@ -2,14 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { newToken } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
-import type { AdministeredAccount } from '../../../core/operator/administration.js'
+import type { AdministeredAccount } from '../../../core/operator/accounts.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { address } from '../../parts/text.js'
+import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { byOf, readForm, reason } from '../parts/operator-forms.js'
-import { ACTS, DONE, GONE, type Outcome, ref, text } from './user-acts.js'
+import { actingOf, mistake, readForm, reason } from '../parts/operator-forms.js'
+import { ACTS, DONE, GONE, ref, text } from './user-acts.js'
 import { UserPage } from './user-page.js'
 
 const LEDGER_PAGE = 10
@@ -40,7 +41,7 @@ const blankCredits = (): CreditFields => ({ amount: '', reason: '', ref: newToke
 
 /** One user: all about them, and what an operator may do. */
 export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
-  const { administration, ledger, currentPeriods, plans, sessions, recorded } = ports
+  const { administration, ledger, currentPeriods, plans, sessions } = ports
 
   async function find(username: string, id?: string): Promise<AdministeredAccount> {
     const account = USERNAME.test(username) ? await administration.accounts.find(username, id) : undefined
@@ -83,21 +84,16 @@ export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void
       const refuse = (problem: string) => {
         const form = CREDIT_FORMS[name]
         const credits = form && { [form]: creditFields.parse(request.body ?? {}) }
-        return show(request, reply.code(400), { username, problem, credits })
+        return show(request, reply, { username, problem, credits })
       }
-      if (account.deletedAt) return refuse(GONE)
-      if (!form) return refuse(unexplained ?? '')
-      const outcome = await recorded(
-        (stores) => act({ ports, stores, account, by }, request.body),
-        (it: Outcome) =>
-          it.problem === undefined && it.action !== undefined
-            ? { ...byOf(request, form.reason), action: it.action, target: username }
-            : undefined,
-      )
-      if (outcome.problem !== undefined) return refuse(outcome.problem)
-      const { done, after } = outcome
-      await after?.()
-      return reply.redirect(address(`/operator/users/${encodeURIComponent(username)}`, { done }), 303)
+      try {
+        if (account.deletedAt) throw mistake(GONE)
+        if (!form) throw mistake(unexplained)
+        const done = await act({ acting: actingOf(ports, request, form.reason), account, by }, request.body)
+        return reply.redirect(address(`/operator/users/${encodeURIComponent(username)}`, { done }), 303)
+      } catch (error) {
+        return refuse(refusalMessage(error, reply))
+      }
     })
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import type { ListedAccount } from '../../../core/operator/administration.js'
+import type { ListedAccount } from '../../../core/operator/accounts.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
 import { sendPage } from '../../parts/layout.js'

@@ -8,6 +8,7 @@ import {
   type OwnKey,
   renameOwnKey,
   revokeOwnKey,
+  shownKey,
 } from '../../../core/accounts/api-key.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
@@ -194,9 +195,9 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
         <b id={`name-${key.id}`}>
           <bdi>{key.name || 'Unnamed'}</bdi>
         </b>{' '}
-        {!personal && <span class="badge">developer</span>}
+        {!personal && <span class="badge">{key.kind}</span>}
         <br />
-        <code class="quiet">{`${prefix}_…${key.hint}`}</code>
+        <code class="quiet">{shownKey(key, prefix)}</code>
         <Limits of={key} />
       </td>
       <Cell label="Created">
@@ -204,7 +205,7 @@ const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
       </Cell>
       <Cell label="Last used">{key.lastUsedAt ? <Moment at={key.lastUsedAt} /> : 'Never used'}</Cell>
       <Cell label="Spent in 30 days" class="number">
-        {personal ? counted(key.spent, 'credit') : 'Metered'}
+        {key.kind === 'developer' ? 'Metered' : counted(key.spent, 'credit')}
       </Cell>
       <td class="actions">
         <div class="row">

@@ -1,7 +1,7 @@
 /** An entry of an import of credit packs: JSON's names on one side, the core's on the other. */
 import { z } from 'zod'
-import type { CreditPack } from '../core/billing/credit-pack.js'
-import { AppError } from '../core/errors.js'
+import type { CreditPack } from '../../core/billing/credit-pack.js'
+import { AppError } from '../../core/errors.js'
 import { mistakeOf, name, RETIRED } from './plan-entry.js'
 
 const CREDITS = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`

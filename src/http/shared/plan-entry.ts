@@ -1,8 +1,8 @@
 /** An entry of an import of plans: JSON's names on one side, the core's on the other. */
 import { z } from 'zod'
-import type { Plan } from '../core/accounts/plan.js'
-import { AppError } from '../core/errors.js'
-import { isLine } from '../lib/text.js'
+import type { Plan } from '../../core/accounts/plan.js'
+import { AppError } from '../../core/errors.js'
+import { isLine } from '../../lib/text.js'
 
 const CREDITS = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 const credits = z.int(CREDITS).min(0, CREDITS)

@@ -1,0 +1,24 @@
+/** Images that operators take down. */
+import { AppError } from '../errors.js'
+import { type ImageRemovals, REMOVED_IMAGE, type RemovedImage, removeImage } from '../images/takedown.js'
+import type { Acting } from './acting.js'
+
+interface RemovalStores {
+  readonly removals: ImageRemovals
+}
+
+/** Takes an image down, whoever owns it; a repeat keeps the first time and reason. @throws not_found */
+export async function takeDown(acting: Acting<RemovalStores>, slug: string): Promise<RemovedImage> {
+  const removals: ImageRemovals = {
+    remove: (...asked) =>
+      acting.recorded(
+        (stores) => stores.removals.remove(...asked),
+        (removed) => removed && [REMOVED_IMAGE, slug],
+      ),
+  }
+  const images = { remove: acting.outside.removeImage }
+  const removed = await removeImage({ removals, images }, slug, { reason: acting.by.reason || undefined })
+  if (!removed)
+    throw new AppError('not_found', `No image has the ID "${slug}": it is the last part of the image's address.`)
+  return removed
+}

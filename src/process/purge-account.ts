@@ -1,0 +1,28 @@
+import type { Database } from '../db/client.js'
+import { operatorImageStore } from '../db/images/removals.js'
+import { administration } from '../db/operator/administration.js'
+import { operatorWebhookStore } from '../db/webhooks/endpoints.js'
+import { createImageStore } from '../images/open-image-store.js'
+import type { Config } from './config.js'
+
+/** Files removed at a time. */
+const AT_ONCE = 8
+
+/** Wipes what a deleted account left: its prompts and images, and who it was. Can be repeated. */
+export const purgeOf = (db: Database, config: Config) => async (accountId: string) => {
+  const store = operatorImageStore(db)
+  const files = await createImageStore(config)
+  await operatorWebhookStore(db).forgetAllOf(accountId)
+  await administration(db).accounts.forget(accountId)
+  const prompts = await store.wipePromptsOf(accountId)
+  // Rows first: from then on the pages say that the images are gone, even if this ends before the files are.
+  const images = await store.removeAllOf(accountId, 'The account was deleted.')
+  for await (const slugs of store.slugsOf(accountId)) {
+    const waiting = slugs.values()
+    const remove = async () => {
+      for (const slug of waiting) await files.remove(slug)
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, remove))
+  }
+  return { prompts, images }
+}
