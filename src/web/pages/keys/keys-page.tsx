@@ -275,12 +275,11 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
   })
 
   app.post('/keys/:id/limits', { schema: { params, body: limitsForm } }, (request, reply) => {
-    const { id } = request.params
     const change = async () => {
-      await limitOwnKey(ownKeys, request.caller.account, id, request.body)
+      await limitOwnKey(ownKeys, request.caller.account, request.params.id, request.body)
       return { done: 'The key has its new limits.' }
     }
-    return act(request, reply, change, { limits: id })
+    return act(request, reply, change, { limits: request.params.id })
   })
 
   app.post('/keys/:id/rename', { schema: { params, body } }, (request, reply) =>
