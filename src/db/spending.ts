@@ -1,17 +1,28 @@
 /** What generations have cost, by day and by key. */
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { SPENDING_DAYS } from '../core/accounts/ledger.js'
 import { generations as g } from './schema/generations.js'
 import { creditLedger as l } from './schema/ledger.js'
+import { param } from './statement.js'
 
 /** All in UTC: `timestamp` values, and a moment. */
 export const TODAY = sql`date_trunc('day', now() AT TIME ZONE 'UTC')`
 export const FIRST_DAY = sql`(${TODAY} - ${SPENDING_DAYS - 1} * interval '1 day')`
 export const THIS_MONTH = sql`date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'`
 
+/** The day of a moment, in UTC. */
+export const dayOf = (moment: SQLWrapper) => sql`(${moment} AT TIME ZONE 'UTC')::date`
+
+/** Whether a moment is on one of the days, in UTC, from the parameter `from` to the parameter `to`. */
+export const isInSpan = (moment: SQLWrapper) => sql`${moment} >= ${param('from')}::date::timestamp AT TIME ZONE 'UTC'
+  AND ${moment} < (${param('to')}::date + 1)::timestamp AT TIME ZONE 'UTC'`
+
+/** Of a generation that has failed; 0 where its credits were kept. */
+export const REFUND = sql`coalesce((
+  SELECT ${l.delta} FROM ${l} WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`
+
 /** What a generation cost, less its refund. Only failed ones need a look into the ledger. */
-export const SPENT_ON = sql`${g.cost} - CASE ${g.status} WHEN 'failed' THEN coalesce((
-  SELECT ${l.delta} FROM ${l} WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0) ELSE 0 END`
+export const SPENT_ON = sql`${g.cost} - CASE ${g.status} WHEN 'failed' THEN ${REFUND} ELSE 0 END`
 
 /** Credits that a key of the account has spent in this calendar month, in UTC. Reads the account's generations of the month. */
 export const spentThisMonth = (accountId: SQL, keyId: SQL) => sql`(

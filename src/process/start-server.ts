@@ -9,6 +9,7 @@ import { occasionally } from '../core/log.js'
 import { release } from '../core/release.js'
 import { accountStore } from '../db/accounts/accounts.js'
 import { ledgerStore } from '../db/accounts/ledger.js'
+import { usageStore } from '../db/accounts/usage.js'
 import { modelStore } from '../db/catalog/models.js'
 import { backendAbilities } from '../db/generations/backends.js'
 import { cancelStore } from '../db/generations/end.js'
@@ -126,6 +127,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     history: historyStore(db),
     gallery: galleryStore(db),
     ledger: ledgerStore(db),
+    usage: usageStore(db),
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SAMPLERS } from '../../src/core/generations/generation.js'
 import type { ClaimedGeneration } from '../../src/core/generations/run/ports.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
+import { usageStore } from '../../src/db/accounts/usage.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { queuePositions } from '../../src/db/generations/estimates.js'
 import { galleryStore } from '../../src/db/generations/gallery.js'
@@ -60,6 +61,12 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   // Likewise, but no more than a fixed number of what waits.
   'state of the service': [
     ...['generations_queue', 'generations_processing', 'webhook_deliveries_waiting', 'all of generations'],
+  ],
+  // Without statistics any index of the user's own, and that of what has failed where it is believed to be little.
+  usage: [
+    ...['generations_usage', 'generations_history', 'generations_history_of_status', 'generations_history_of_model'],
+    'generations_newest_failed',
+    ...['api_keys_pkey', 'api_keys_website', 'api_keys_user'],
   ],
   images: [...IMAGES, 'generations_history_of_status'],
   'search of images': [...IMAGES, 'generations_history_of_status'],
@@ -211,6 +218,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history', () => history.generations(past.id, {}, page))
   await ask('history of a status', () => history.generations(past.id, { status: 'succeeded' }, page))
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
+  await ask('usage', () => usageStore(db).of(past.id, { from: '2026-01-01', to: '2026-12-31' }))
   await ask('images', () => gallery.images(past.id, {}, page))
   await ask('overview', () => oversight(db).overview())
   await ask('state of the service', () => serviceState(db))

@@ -22,6 +22,7 @@ const OF_PERSONAL_API = [
   'GET /api/v1/images',
   'GET /api/v1/images/:id',
   'GET /api/v1/images/:id/file',
+  'GET /api/v1/usage',
   'POST /api/v1/generate/:id/cancel',
   'POST /api/v1/moderate',
 ]

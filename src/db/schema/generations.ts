@@ -97,6 +97,11 @@ export const generations = pgTable(
         .on(t.filename, t.finishedAt.desc().nullsFirst())
         .where(sql`${t.status} = 'succeeded' AND ${t.attempt} = 1`),
       index('generations_history').on(t.userId, ...newest()),
+      // Drizzle has no INCLUDE of its own.
+      index('generations_usage')
+        .on(t.userId, t.createdAt)
+        .with({ include: [t.apiKeyId, t.modelVersionId, t.status, t.batchSize, t.cost] })
+        .where(sql`${t.cost} >= 0`),
       index('generations_history_of_status').on(t.userId, t.status, ...newest()),
       index('generations_history_of_model').on(t.userId, t.modelVersionId, ...newest()),
     ]

@@ -38,6 +38,7 @@ export const creditLedger = pgTable(
     unique('credit_ledger_generation_id_kind_key').on(t.generationId, t.kind),
     uniqueIndex('credit_ledger_ref').on(t.userId, t.ref).where(sql`${t.ref} IS NOT NULL`),
     index('credit_ledger_user').on(t.userId, t.id),
+    index('credit_ledger_moved').on(t.createdAt).where(sql`${t.generationId} IS NULL`),
   ],
 )
 

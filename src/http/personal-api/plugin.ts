@@ -5,6 +5,7 @@ import type { PersonalApiPorts } from '../shared/ports.js'
 import { type RateLimit, registerRateLimit } from '../shared/rate-limit.js'
 import type { StreamTimes } from '../shared/server-sent-events.js'
 import { accountRoutes, creditRoutes } from './accounts/account-routes.js'
+import { usageRoutes } from './accounts/usage-routes.js'
 import { capabilitiesRoutes, modelRoutes } from './catalog/catalog-routes.js'
 import { cancelRoutes, eventRoutes, pollRoutes } from './generations/follow-routes.js'
 import { generationRoutes } from './generations/generation-routes.js'
@@ -57,5 +58,6 @@ export async function personalApi(app: App, options: PersonalApiOptions): Promis
   generationRoutes(app, ports)
   imageRoutes(app, ports)
   creditRoutes(app, ports.ledger)
+  usageRoutes(app, ports.usage)
   webhookRoutes(app, ports.webhooks)
 }

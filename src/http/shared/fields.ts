@@ -77,6 +77,12 @@ export const queryTime = (name: string) =>
     .datetime({ offset: true, error: `${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.` })
     .transform((value) => new Date(value))
 
+/** A day in a query. */
+export const queryDay = (name: string) => {
+  const message = `${name} must be a day such as 2026-01-31.`
+  return z.iso.date(message).refine((day) => day >= '1971', message)
+}
+
 const DEFAULT_PAGE_SIZE = 20
 const CURSOR_ISSUE = 'cursor must be a next_cursor of this list: leave it out to begin with the newest.'
 

@@ -1,5 +1,6 @@
 /** The ports that the routes call. */
 import type { LedgerStore } from '../../core/accounts/ledger.js'
+import type { UsageStore } from '../../core/accounts/usage.js'
 import type { ModelStore } from '../../core/catalog/model-version.js'
 import type { CancelPorts } from '../../core/generations/cancel.js'
 import type { DurationEstimates } from '../../core/generations/follow/eta.js'
@@ -28,6 +29,7 @@ export interface PersonalApiPorts extends SharedPorts, CheckPorts {
   readonly history: HistoryStore
   readonly gallery: GalleryStore
   readonly ledger: LedgerStore
+  readonly usage: UsageStore
   readonly removals: ImageRemovals
 }
 

@@ -57,10 +57,11 @@ function tableOf(table: ReturnType<typeof getTableConfig>): string[] {
     ...table.uniqueConstraints.map((key) => `CONSTRAINT ${key.getName()} UNIQUE (${names(key.columns)})`),
     ...table.checks.map(({ name, value }) => `CONSTRAINT ${name} CHECK (${textOf(value)})`),
   ]
-  const indexes = table.indexes.map(({ config: { name, unique, method, columns, where } }) => {
+  const indexes = table.indexes.map(({ config: { name, unique, method, columns, where, with: more } }) => {
     const keys = columns.map((column) => (is(column, SQL) ? textOf(column) : keyOf(column as IndexedColumn)))
     const of = `${table.name} USING ${method} (${keys.join(', ')})`
-    return `CREATE ${unique ? 'UNIQUE' : ''} INDEX ${name} ON ${of} ${where ? `WHERE ${textOf(where)}` : ''}`
+    const included = more?.include ? `INCLUDE (${names(more.include)})` : ''
+    return `CREATE ${unique ? 'UNIQUE' : ''} INDEX ${name} ON ${of} ${included} ${where ? `WHERE ${textOf(where)}` : ''}`
   })
   return [`CREATE TABLE ${table.name} (${[...columns, ...constraints].join(', ')})`, ...indexes]
 }

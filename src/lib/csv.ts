@@ -1,0 +1,16 @@
+/** Tables as CSV (RFC 4180), for spreadsheets. */
+
+type Cell = string | number | null
+
+/** Where a spreadsheet would read a formula: at the start of a cell, whichever separator it goes by. */
+const FORMULA = /(^|[,;\t\r\n"])(\s*)(?=[=+\-@＝＋－＠])/g
+
+/** A text gets an apostrophe where a spreadsheet would read a formula: others may have chosen it. */
+export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+  [columns, ...rows].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('')
+
+function cellOf(cell: Cell): string {
+  if (typeof cell !== 'string') return String(cell ?? '')
+  const text = cell.replace(FORMULA, "$1$2'")
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
