@@ -65,6 +65,7 @@ const PAGES = [
   'POST /account/password',
   'POST /account/sessions/:id/end',
   'POST /account/sessions/end',
+  ...['GET /usage', 'GET /usage.csv'],
   'GET /keys',
   'POST /keys',
   'POST /keys/:id/rename',

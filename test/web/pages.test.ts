@@ -7,7 +7,17 @@ import { useService } from '../support/service.js'
 const context = useService()
 
 /** For who is signed in. */
-const OWN_PAGES = ['/playground', '/gallery', '/keys', '/account', '/webhooks', '/operator', '/operator/plans', '/docs']
+const OWN_PAGES = [
+  '/playground',
+  '/gallery',
+  '/keys',
+  '/account',
+  '/usage',
+  '/webhooks',
+  '/operator',
+  '/operator/plans',
+  '/docs',
+]
 
 it.each(OWN_PAGES)(
   '%s weighs less than 100 KB with its style and scripts, as the build minifies them',

@@ -29,6 +29,7 @@ const LINKS = [
   ['/playground', 'Create'],
   ['/gallery', 'Gallery'],
   ['/keys', 'Keys'],
+  ['/usage', 'Usage'],
   ['/account', 'Account'],
   ['/docs', 'API reference'],
 ] as const

@@ -30,6 +30,7 @@ import { providerRoutes } from '../pages/sign-in/provider-routes.js'
 import { signInRoutes } from '../pages/sign-in/sign-in-page.js'
 import { confirmEmailRoutes } from '../pages/sign-up/confirm-email-page.js'
 import { signUpRoutes } from '../pages/sign-up/sign-up-page.js'
+import { usagePageRoutes } from '../pages/usage/usage-page.js'
 import { webhookPageRoutes } from '../pages/webhooks/webhooks-page.js'
 import { ErrorNotice, ErrorPage } from '../parts/error-page.js'
 import { sendFragment, sendPage } from '../parts/layout.js'
@@ -79,6 +80,7 @@ export function website(options: WebsiteOptions): Website {
         signedIn.addHook('onRequest', limitForms(options.ports.guesses))
         playgroundRoutes(signedIn, options)
         accountPageRoutes(signedIn, options, cookies)
+        usagePageRoutes(signedIn, options)
         keyRoutes(signedIn, options)
         webhookPageRoutes(signedIn, options)
         galleryRoutes(signedIn, options)

@@ -10,6 +10,8 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   steps: 'number of steps',
   cfg_scale: 'guidance',
   model_version_id: 'model',
+  from: 'first day',
+  to: 'last day',
 }
 
 /** A sentence of the API for people: it may begin with the name of a field. */

@@ -9,13 +9,15 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
 import type { Cursor } from '../../../lib/page.js'
 import { NewPasswordField } from '../../parts/account-fields.js'
+import { DayChart } from '../../parts/day-chart.js'
 import { Layout, sendPage } from '../../parts/layout.js'
+import { Outlook } from '../../parts/outlook.js'
 import { Field, Notices } from '../../parts/page-parts.js'
 import { browserName, counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
-import { CreditHistory, SpendingChart } from './credit-history.js'
+import { CreditHistory } from './credit-history.js'
 
 interface AccountView {
   readonly signedIn: SignedIn
@@ -53,14 +55,21 @@ const AccountPage = (view: AccountView) => {
       </div>
       <Notices done={done} />
       <Holdings {...view} />
-      <SpendingChart days={days} />
+      <DayChart
+        id="spending"
+        title="Credits spent in 30 days"
+        noun="credit"
+        days={days}
+        valueOf={({ spent }) => spent}
+      />
       <CreditHistory {...view} />
       <div class="halves">
         <Password {...view} />
         <Sessions {...view} />
       </div>
       <p class="quiet">
-        See also your <a href="/keys">keys</a> and your <a href="/webhooks">webhooks</a>.
+        See also your <a href="/usage">usage</a>, your <a href="/keys">keys</a> and your{' '}
+        <a href="/webhooks">webhooks</a>.
       </p>
     </Layout>
   )
@@ -104,29 +113,6 @@ const Holdings = ({ signedIn, current }: AccountView) => {
     </div>
   )
 }
-
-/** What the end of the period takes, and what comes then. */
-const Outlook = ({ of: { period, plan, expires, follows } }: { of: CurrentPeriod }) => (
-  <>
-    {expires > 0 && (
-      <p class="small">
-        {number(expires)} of them {expires === 1 ? 'expires' : 'expire'} on <Moment at={period.end} only="date" />, and{' '}
-        {expires === 1 ? 'is' : 'are'} spent first.
-      </p>
-    )}
-    <p class="small">
-      On <Moment at={period.end} only="date" />: {follows === 0 ? 'no more credits' : counted(follows, 'credit')};{' '}
-      {leftAt(plan)}.
-    </p>
-  </>
-)
-
-const leftAt = ({ carryOver, period }: CurrentPeriod['plan']) =>
-  carryOver === null
-    ? `what is left of this ${period}’s stays`
-    : carryOver === 0
-      ? `what is left of this ${period}’s expires`
-      : `of what is left of your plan’s credits, ${number(carryOver)} stay`
 
 const Password = ({ signedIn, hasPassword, problem }: AccountView) => (
   <section class="card" aria-labelledby="password-title">

@@ -1,0 +1,179 @@
+import { z } from 'zod'
+import type { CurrentPeriod } from '../../../core/accounts/plan.js'
+import type { SignedIn } from '../../../core/accounts/session.js'
+import {
+  type DaySpan,
+  daysOf,
+  requireSpan,
+  totalOf,
+  USAGE_GROUPS,
+  type Usage,
+  type UsageCounts,
+  type UsageOf,
+  usageBy,
+} from '../../../core/accounts/usage.js'
+import { usageCsv } from '../../../http/personal-api/accounts/usage-routes.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import * as field from '../../../http/shared/fields.js'
+import { DayChart } from '../../parts/day-chart.js'
+import { Layout, sendPage } from '../../parts/layout.js'
+import { Outlook } from '../../parts/outlook.js'
+import { Cell, Notices } from '../../parts/page-parts.js'
+import { SpanForm } from '../../parts/span-form.js'
+import { address, counted, number } from '../../parts/text.js'
+import { refusalMessage } from '../../shared/answers.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+
+const PATH = '/usage'
+
+interface UsageView {
+  readonly signedIn: SignedIn
+  readonly keyPrefix: string
+  readonly span: DaySpan
+  readonly rows: readonly Usage[]
+  readonly current: CurrentPeriod | undefined
+  /** Why another time is shown than was asked for. */
+  readonly problem: string | undefined
+}
+
+/** What the account has made, by day, key and model. */
+const UsagePage = ({ signedIn, keyPrefix, span, rows, current, problem }: UsageView) => {
+  const days = everyDay(rows, span)
+  return (
+    <Layout title="Usage" signedIn={signedIn} path={PATH} class="column" style="account.css">
+      <div class="stack heading">
+        <h1>Usage</h1>
+        <p class="lead">What you have made, and what it cost, less what was given back. Days are in UTC.</p>
+      </div>
+      <Notices problem={problem} />
+      {current && (
+        <section class="card" aria-labelledby="left">
+          <h2 id="left">{counted(signedIn.caller.account.credits, 'credit')} left</h2>
+          <Outlook of={current} />
+        </section>
+      )}
+      <SpanForm path={PATH} span={span} />
+      <DayChart
+        id="credits-by-day"
+        title="Credits spent"
+        noun="credit"
+        days={days}
+        valueOf={({ credits }) => credits}
+      />
+      <DayChart id="images-by-day" title="Images made" noun="image" days={days} valueOf={({ images }) => images} />
+      <Groups
+        name="By key"
+        rows={usageBy(rows, 'key')}
+        nameOf={({ keyName, keyHint }) => (
+          <>
+            <bdi>{keyName || 'Unnamed key'}</bdi>{' '}
+            {keyHint && <code class="reason quiet">{`${keyPrefix}_…${keyHint}`}</code>}
+          </>
+        )}
+      />
+      <Groups name="By model" rows={usageBy(rows, 'model')} nameOf={({ modelName }) => <bdi>{modelName}</bdi>} />
+      <Downloads span={span} />
+    </Layout>
+  )
+}
+
+function everyDay(rows: readonly Usage[], span: DaySpan): UsageOf<'day'>[] {
+  const known = new Map(usageBy(rows, 'day').map((it) => [it.day, it]))
+  return daysOf(span).map((day) => known.get(day) ?? { day, ...totalOf([]) })
+}
+
+interface GroupsProps<Row> {
+  readonly name: string
+  readonly rows: readonly Row[]
+  readonly nameOf: (row: Row) => preact.JSX.Element
+}
+
+function Groups<Row extends UsageCounts>({ name, rows, nameOf }: GroupsProps<Row>) {
+  return (
+    <div class="card">
+      {rows.length === 0 ? (
+        <>
+          <h2>{name}</h2>
+          <p class="empty">Nothing was made in this time.</p>
+        </>
+      ) : (
+        <table class="stacking">
+          <caption>{name}</caption>
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th class="number">Generations</th>
+              <th class="number">Images</th>
+              <th class="number">Credits</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows
+              .toSorted((one, other) => other.credits - one.credits || other.images - one.images)
+              .map((row) => (
+                <tr>
+                  <td class="first">{nameOf(row)}</td>
+                  <Cell label="Generations" class="number">
+                    {number(row.generations)}
+                  </Cell>
+                  <Cell label="Images" class="number">
+                    {number(row.images)}
+                  </Cell>
+                  <Cell label="Credits" class="number">
+                    {number(row.credits)}
+                  </Cell>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      )}
+    </div>
+  )
+}
+
+const Downloads = ({ span }: Pick<UsageView, 'span'>) => (
+  <p class="quiet">
+    As CSV: <a href={address(`${PATH}.csv`, { ...span })}>all of it</a>
+    {USAGE_GROUPS.map((by) => (
+      <>
+        , <a href={address(`${PATH}.csv`, { ...span, by })}>by {by}</a>
+      </>
+    ))}
+    . Programs get it from <a href="/docs#getUsage">the API</a>.
+  </p>
+)
+
+// A field that was cleared is sent as an empty text.
+const day = (name: string) => z.preprocess((text) => text || undefined, field.queryDay(name).optional())
+const query = z.object({ from: day('from'), to: day('to') })
+const csvQuery = query.extend({ by: field.choice('by', USAGE_GROUPS).optional() })
+
+/** Your usage. */
+export function usagePageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
+  const { usage, currentPeriods } = ports
+
+  app.get(PATH, { schema: { querystring: query } }, async (request, reply) => {
+    const signedIn = sessionOf(request)
+    const { id } = signedIn.caller.account
+    let problem: string | undefined
+    let span = requireSpan({})
+    try {
+      span = requireSpan(request.query)
+    } catch (error) {
+      problem = refusalMessage(error, reply)
+    }
+    const [rows, current] = await Promise.all([usage.of(id, span), currentPeriods.of(id)])
+    return sendPage(reply, <UsagePage {...{ signedIn, keyPrefix, span, rows, current, problem }} />)
+  })
+
+  app.get(`${PATH}.csv`, { schema: { querystring: csvQuery } }, async ({ caller, query: { by, ...asked } }, reply) => {
+    const span = requireSpan(asked)
+    const name = ['usage', span.from, span.to, ...(by ? [by] : [])].join('-')
+    return reply
+      .header('content-disposition', `attachment; filename="${name}.csv"`)
+      .header('cache-control', 'no-store')
+      .type('text/csv; charset=utf-8')
+      .send(usageCsv(await usage.of(caller.account.id, span), by))
+  })
+}
