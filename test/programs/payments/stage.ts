@@ -1,5 +1,11 @@
 /** Servers, a Postgres and an account at Stripe, for runs of payments. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { Database } from '../../../src/db/client.js'
+import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
+import { startLocalPostgres } from '../../../src/local/postgres.js'
 import { stripeProvider } from '../../../src/payment/stripe/stripe-provider.js'
 import { runLine } from '../../cli/easel.js'
 import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
@@ -12,13 +18,43 @@ import { type PaymentsReport, runPayments } from './run-payments.js'
 const WEBHOOK_SECRET = 'whsec_of_the_test'
 const SERVERS = 2
 
-/** Ends with the test. */
-export async function startPaymentsStage(seed = process.env.TEST_SEED ?? `${Math.floor(Math.random() * 1e9)}`) {
+const givenDatabase = async () => ({ ...(await createTestDatabase()), crash: undefined })
+
+/** A crash loses nothing that was committed: only the processes die. */
+async function startCrashingPostgres() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'easel-payments-'))
+  const start = () => startLocalPostgres({ dataDir, settings: { fsync: 'off', max_connections: '100' } })
+  let running = await start()
+  onTestFinished(async () => {
+    await running.stop()
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 20 })
+  })
+  await migrateDatabase(running.url)
+  return {
+    url: running.url,
+    async crash() {
+      process.kill(running.pid, 'SIGQUIT')
+      await running.stop()
+      running = await start()
+    },
+  }
+}
+
+async function endConnections({ pool }: Database): Promise<void> {
+  await pool.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.5`,
+  )
+}
+
+/** Ends with the test. @param postgres `own`: it is killed, too; `shared`: it only ends connections */
+export async function startPaymentsStage(postgres: 'own' | 'shared') {
+  const seed = process.env.TEST_SEED ?? `${Math.floor(Math.random() * 1e9)}`
   console.info(`payments: TEST_SEED=${seed}`)
   const chance = seeded(seed)
   const stripe = await startStripeStandIn()
   onTestFinished(() => stripe.close())
-  const { url } = await createTestDatabase()
+  const { url, crash } = postgres === 'own' ? await startCrashingPostgres() : await givenDatabase()
   const db = patientDatabase(url, 5)
   onTestFinished(() => db.pool.end())
   const env = {
@@ -32,15 +68,11 @@ export async function startPaymentsStage(seed = process.env.TEST_SEED ?? `${Math
   })
   const disturbing = chance.fork('disturbing')
 
-  /** A server dies and another one takes its place, or Postgres ends connections. */
+  /** A server dies and another one takes its place, or Postgres dies or ends connections. */
   async function disturb(): Promise<void> {
-    if (disturbing.chance(0.5)) {
-      await db.pool.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.5`,
-      )
-      return
-    }
+    const what = disturbing.next()
+    if (what < 0.4) return endConnections(db)
+    if (what < 0.7 && crash) return crash()
     const at = disturbing.below(SERVERS)
     // Nobody waits for what it was doing.
     await servers[at]?.stop()
