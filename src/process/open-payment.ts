@@ -7,3 +7,7 @@ export async function openPayment(config: Pick<Config, 'stripe' | 'paymentGraceD
   const { stripeProvider } = await import('../payment/stripe/stripe-provider.js')
   return { provider: await stripeProvider(config.stripe), graceDays: config.paymentGraceDays }
 }
+
+/** Where the provider's pages are. */
+export const paymentOrigins = ({ stripe }: Pick<Config, 'stripe'>): readonly string[] =>
+  stripe ? (stripe.apiUrl ? [stripe.apiUrl] : ['https://checkout.stripe.com', 'https://billing.stripe.com']) : []

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { accountMails, keepMails } from '../core/accounts/account-mails.js'
 import { type Priced, requirePrices } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
+import { shop } from '../core/billing/shop.js'
 import type { PublishedImages } from '../core/images/ports.js'
 import { ownKeyStore } from '../db/accounts/api-keys.js'
 import { identityStore } from '../db/accounts/identities.js'
@@ -11,6 +12,10 @@ import { planStore } from '../db/accounts/plans.js'
 import { credentialStore, sessionStore, unsentMailStore } from '../db/accounts/sessions.js'
 import { currentPeriods } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
+import { creditPackStore } from '../db/billing/credit-packs.js'
+import { billingCustomers } from '../db/billing/customers.js'
+import { ownSubscriptions } from '../db/billing/own-subscriptions.js'
+import type { Database } from '../db/client.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
 import { operatorActionStore } from '../db/operator/operator-actions.js'
@@ -25,6 +30,7 @@ import { smtpMail } from '../outbound/smtp-mail.js'
 import { website } from '../web/server/website.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
+import { paymentOrigins } from './open-payment.js'
 import { workflowModels } from './workflow-models.js'
 
 /** How long mails may take when the server leaves; what takes longer is lost, and asked for again. */
@@ -68,17 +74,16 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     currentPeriods: currentPeriods(db),
     guesses: counter,
   }
-  return {
-    website: website({
-      ...config,
-      ports: all,
-      provider,
-      isSelling: shared.provider !== undefined,
-      leaving: shared.leaving,
-    }),
-    stop,
-  }
+  const shop = shared.provider && openShop(shared.provider, db, log)
+  const options = { ...config, ports: all, provider, shop, paymentOrigins: paymentOrigins(config) }
+  return { website: website({ ...options, leaving: shared.leaving }), stop }
 }
+
+const openShop = (provider: PaymentProvider, db: Database, log: Logger) =>
+  shop({
+    ...{ provider, log, customers: billingCustomers(db), own: ownSubscriptions(db) },
+    ...{ plans: planStore(db), packs: creditPackStore(db) },
+  })
 
 /** Wires how people sign in to the website, and the mails that this takes. */
 function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, counter }: Foundation) {

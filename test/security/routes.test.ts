@@ -62,6 +62,7 @@ const PAGES = [
   ...['GET /confirm-email', 'POST /confirm-email', 'POST /confirm-email/send'],
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
   'GET /account',
+  ...['POST /account/billing', 'POST /account/billing/plan', 'POST /account/billing/pack', 'GET /pricing'],
   'POST /account/password',
   'POST /account/sessions/:id/end',
   'POST /account/sessions/end',

@@ -50,8 +50,8 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     website: website({
       ...{ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, rateLimit: limit, keyPrefix: 'easel', leaving: signal },
       signUpIsOpen: true,
-      isSelling: true,
       provider: { host: 'provider.test', begin: refuse, end: refuse, secret: '' },
+      ...{ shop: nothing, paymentOrigins: [] },
     }),
     ready: async () => true,
     moderationIsSilent: () => false,

@@ -25,6 +25,7 @@ import { homeRoutes } from '../pages/home/home-page.js'
 import { imagePageRoutes, ownImageRoutes } from '../pages/image/image-page.js'
 import { keyRoutes } from '../pages/keys/keys-page.js'
 import { playgroundRoutes } from '../pages/playground/playground-routes.js'
+import { pricingRoutes } from '../pages/pricing/pricing-page.js'
 import { referenceRoutes } from '../pages/reference/reference-page.js'
 import { providerRoutes } from '../pages/sign-in/provider-routes.js'
 import { signInRoutes } from '../pages/sign-in/sign-in-page.js'
@@ -75,6 +76,8 @@ export function website(options: WebsiteOptions): Website {
       signInRoutes(app, options, cookies)
       providerRoutes(app, options, cookies)
       signUpRoutes(app, options, cookies)
+      const { shop, signUpIsOpen } = options
+      if (shop) pricingRoutes(app, { shop, signUpIsOpen })
       await app.register(async (signedIn: App) => {
         signedIn.addHook('onRequest', requireSignedIn)
         signedIn.addHook('onRequest', limitForms(options.ports.guesses))
@@ -95,7 +98,7 @@ export function website(options: WebsiteOptions): Website {
         modelRoutes(operators, options)
         workflowRoutes(operators, options)
         planRoutes(operators, options)
-        if (options.isSelling) paymentRoutes(operators, options)
+        if (options.shop) paymentRoutes(operators, options)
         logRoutes(operators, options)
         usersRoutes(operators, options)
         userRoutes(operators, options)
@@ -113,11 +116,13 @@ export function website(options: WebsiteOptions): Website {
 }
 
 /** Pages load only our own files and the images. Inline `style` is allowed: it only holds proportions. */
-const securityHeaders = ({ ports, baseUrl }: WebsiteOptions) => ({
+const securityHeaders = ({ ports, baseUrl, paymentOrigins }: WebsiteOptions) => ({
   'content-security-policy': [
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; connect-src 'self'",
     `img-src 'self' data: ${new URL(ports.images.url('0'.repeat(22))).origin}`,
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    // A form that buys something is answered with a redirect to the provider's page.
+    `form-action ${["'self'", ...paymentOrigins].join(' ')}`,
+    "frame-ancestors 'none'; base-uri 'none'",
   ].join('; '),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',

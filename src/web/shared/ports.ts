@@ -5,6 +5,7 @@ import type { IdentityProvider, IdentityStore } from '../../core/accounts/identi
 import type { SpendingStore } from '../../core/accounts/ledger.js'
 import type { CurrentPeriods } from '../../core/accounts/plan.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
+import type { Shop } from '../../core/billing/shop.js'
 import type { PublishedImages } from '../../core/images/ports.js'
 import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
@@ -56,8 +57,10 @@ export interface WebsiteOptions {
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   /** What keys begin with, before the underscore. */
   readonly keyPrefix: string
-  /** Whether there is a payment provider. */
-  readonly isSelling: boolean
+  /** Where something is sold. */
+  readonly shop?: Shop | undefined
+  /** Of the provider's pages, to which forms lead. */
+  readonly paymentOrigins: readonly string[]
   /** Whether people may make an account. */
   readonly signUpIsOpen: boolean
   /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */

@@ -141,7 +141,7 @@ const query = z.object({
 const retirement = z.object({ reason, name: line(100, NONE) })
 
 /** The plans: what subscriptions grant and allow. */
-export function planRoutes(app: App, { ports, isSelling }: WebsiteOptions): void {
+export function planRoutes(app: App, { ports, shop }: WebsiteOptions): void {
   const { catalog, plans } = ports
 
   const show = async (
@@ -152,7 +152,8 @@ export function planRoutes(app: App, { ports, isSelling }: WebsiteOptions): void
     const [listed, models] = await Promise.all([plans.list(), catalog.list()])
     const existing = listed.find((it) => it.name === name)
     if (name && !existing) throw noSuchPlan(name)
-    const props = { isSelling, plans: listed, models, existing, signedIn: sessionOf(request), form: formOf(existing) }
+    const signedIn = sessionOf(request)
+    const props = { isSelling: shop !== undefined, plans: listed, models, existing, signedIn, form: formOf(existing) }
     return sendPage(reply, <PlansPage {...props} {...said} />)
   }
 

@@ -5,6 +5,7 @@ import { changePassword } from '../../../core/accounts/password.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
+import { statusOf } from '../../../http/shared/error-bodies.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
 import type { Cursor } from '../../../lib/page.js'
@@ -17,6 +18,8 @@ import { browserName, counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
+import { Billing, type BillingView } from './billing.js'
+import { billingRoutes, billingView, paidQuery, reloadUntilConfirmed } from './billing-routes.js'
 import { CreditHistory } from './credit-history.js'
 
 interface AccountView {
@@ -33,11 +36,15 @@ interface AccountView {
   readonly done?: string | undefined
   /** Why the password was not changed. */
   readonly problem?: string | undefined
+  /** Where something is sold. */
+  readonly billing?: BillingView | undefined
+  /** Why nothing was bought. */
+  readonly refused?: string | undefined
 }
 
 /** Credits and what they went to, plan, password and sessions. */
 const AccountPage = (view: AccountView) => {
-  const { signedIn, days, done } = view
+  const { signedIn, days, done, billing, refused } = view
   const { username } = signedIn.caller.account
   return (
     <Layout title="Account" signedIn={signedIn} path="/account" class="column" style="account.css">
@@ -53,8 +60,9 @@ const AccountPage = (view: AccountView) => {
           )}
         </p>
       </div>
-      <Notices done={done} />
+      <Notices done={done} problem={refused} />
       <Holdings {...view} />
+      {billing && <Billing {...billing} />}
       <DayChart
         id="spending"
         title="Credits spent in 30 days"
@@ -178,21 +186,26 @@ const DONE = {
 } as const
 
 // A cursor that is none is the beginning; nobody types one.
-const query = z.object({
+const query = paidQuery.extend({
   cursor: field.page(1).cursor.catch(undefined),
   done: z.enum(['password', 'session']).optional().catch(undefined),
 })
 const passwords = z.object({ current: z.string().max(1000).catch(''), next: z.string().max(1000).catch('') })
 
 /** Your account. */
-export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions, cookies: SessionCookie): void {
+export function accountPageRoutes(
+  app: App,
+  { ports, keyPrefix, shop, baseUrl }: WebsiteOptions,
+  cookies: SessionCookie,
+): void {
   const { credentials, guesses, currentPeriods, sessions, spending } = ports
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
     after: Cursor | undefined,
-    news: Pick<AccountView, 'done' | 'problem'>,
+    news: Pick<AccountView, 'done' | 'problem' | 'refused'>,
+    paid: z.output<typeof paidQuery> = {},
   ) => {
     const signedIn = sessionOf(request)
     const { id, username } = signedIn.caller.account
@@ -206,13 +219,20 @@ export function accountPageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions
     const hasPassword = Boolean(own?.passwordHash)
     const view = { ...news, signedIn, keyPrefix, days, hasPassword, sessions: held, current }
     const history = { entries: items, older: field.cursorOf(next), later: after !== undefined }
-    return sendPage(reply, <AccountPage {...view} {...history} />)
+    const billing = shop && (await billingView(shop, id, paid, items))
+    if (billing) reloadUntilConfirmed(reply, billing)
+    return sendPage(reply, <AccountPage {...view} {...history} billing={billing} />)
   }
 
   app.get('/account', { schema: { querystring: query } }, (request, reply) => {
-    const { cursor, done } = request.query
-    return show(request, reply, cursor, { done: done && DONE[done] })
+    const { cursor, done, ...paid } = request.query
+    return show(request, reply, cursor, { done: done && DONE[done] }, paid)
   })
+
+  if (shop)
+    billingRoutes(app, { shop, baseUrl }, (request, reply, { code, message }) =>
+      show(request, reply.code(statusOf(code)), undefined, { refused: message }),
+    )
 
   app.post('/account/password', { schema: { body: passwords } }, async (request, reply) => {
     const signedIn = sessionOf(request)

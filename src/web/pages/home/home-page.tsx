@@ -13,8 +13,14 @@ const DRAWINGS = [
   ['balloons.svg', 'balloons at dawn'],
 ] as const
 
+interface HomePageProps {
+  readonly baseUrl: string
+  readonly modelVersionId: number
+  readonly sells: boolean
+}
+
 /** What this is, and the first request to make. */
-const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId: number }) => (
+const HomePage = ({ baseUrl, modelVersionId, sells }: HomePageProps) => (
   <Layout
     title="Images from words"
     signedIn={null}
@@ -40,6 +46,11 @@ const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId
           <a class="button" href="/docs">
             Read the API reference
           </a>
+          {sells && (
+            <a class="button" href="/pricing">
+              See the prices
+            </a>
+          )}
         </p>
       </div>
       <div class="pictures">
@@ -65,9 +76,10 @@ const HomePage = ({ baseUrl, modelVersionId }: { baseUrl: string; modelVersionId
 )
 
 /** The front page; who is signed in goes on to the playground. */
-export function homeRoutes(app: App, { baseUrl, ports }: WebsiteOptions): void {
+export function homeRoutes(app: App, { baseUrl, ports, shop }: WebsiteOptions): void {
   app.get('/', async ({ signedIn }, reply) => {
     if (signedIn) return reply.redirect('/playground', 303)
-    return sendPage(reply, <HomePage baseUrl={baseUrl} modelVersionId={await sampleModelId(ports.models)} />)
+    const modelVersionId = await sampleModelId(ports.models)
+    return sendPage(reply, <HomePage baseUrl={baseUrl} modelVersionId={modelVersionId} sells={shop !== undefined} />)
   })
 }
