@@ -14,3 +14,18 @@ it(
   },
   300_000 + EVENTS * 100,
 )
+
+/** What was granted is forgotten, and the ledger takes the same reference again. */
+const FORGETS_GRANTS = `
+  DROP INDEX credit_ledger_ref;
+  CREATE FUNCTION forgets() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN NEW.credits := 0; NEW.taken_back := 0; RETURN NEW; END $$;
+  CREATE TRIGGER forgets BEFORE INSERT OR UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION forgets()`
+
+it('a run notices when a payment is granted more than once', async () => {
+  const stage = await startPaymentsStage('shared')
+  await stage.query(FORGETS_GRANTS)
+  const report = await stage.run({ events: 300, accounts: 10 })
+  expect(report.wrong.join('\n')).toMatch(/brought \d+ credits in [2-9] purchases/)
+  expect(await stage.violations()).toContainEqual(expect.objectContaining({ name: 'payments-are-granted-once' }))
+})

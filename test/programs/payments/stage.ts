@@ -80,6 +80,8 @@ export async function startPaymentsStage(postgres: 'own' | 'shared') {
   }
 
   return {
+    query: (text: string) => db.pool.query(text),
+
     run: (its: { readonly events: number; readonly accounts: number }): Promise<PaymentsReport> =>
       runPayments({
         ...{ ...its, stripe, provider, webhookSecret: WEBHOOK_SECRET, db, chance, graceDays: 3, disturb },
