@@ -110,6 +110,8 @@ export interface ServiceState {
   readonly running: number
   readonly backends: readonly { readonly name: string; readonly up: boolean }[]
   readonly webhooks: { readonly count: number; readonly oldestSeconds: number }
+  /** What was paid and needs an operator. */
+  readonly unmatchedPayments: number
   /** When a reconciler was last at work. */
   readonly reconciledAt: Date | undefined
   readonly audit: Omit<AuditResult, 'tookMs'> | undefined

@@ -15,7 +15,7 @@ const LIST = statement<ListedPayment>('list_payments')`
    ORDER BY ${m.paidAt} DESC NULLS FIRST, ${m.id} LIMIT ${param('limit')}::integer`
 
 /** Worded like the index. */
-const IS_OPEN = sql`(${o.problem} IS NOT NULL OR ${o.failures} > 0) AND ${o.dismissedAt} IS NULL`
+export const IS_UNMATCHED = sql`(${o.problem} IS NOT NULL OR ${o.failures} > 0) AND ${o.dismissedAt} IS NULL`
 
 const UNMATCHED = statement<UnmatchedPayment>('list_unmatched_payments')`
   SELECT ${selectAs({
@@ -27,7 +27,7 @@ const UNMATCHED = statement<UnmatchedPayment>('list_unmatched_payments')`
     FROM ${o} LEFT JOIN ${c} ON ${c.id} = ${o.customer}
     LEFT JOIN ${m} ON ${o.kind} = 'payment' AND ${m.id} = ${o.id}
     LEFT JOIN ${p} ON ${o.kind} = 'subscription' AND ${p.id} = ${o.id}
-   WHERE ${IS_OPEN} ORDER BY ${o.createdAt}, ${o.id} LIMIT ${param('limit')}::integer`
+   WHERE ${IS_UNMATCHED} ORDER BY ${o.createdAt}, ${o.id} LIMIT ${param('limit')}::integer`
 
 const CUSTOMER = sql`${param('customer')}::text`
 
@@ -42,9 +42,9 @@ const RETRY_CUSTOMER = statement('retry_payments_of_customer')`
 
 const ID = sql`${param('id')}::text`
 const RETRY = statement('retry_payments')`
-  UPDATE ${o} SET ${AT_ONCE} WHERE ${IS_OPEN} AND (${ID} IS NULL OR ${o.id} = ${ID})`
+  UPDATE ${o} SET ${AT_ONCE} WHERE ${IS_UNMATCHED} AND (${ID} IS NULL OR ${o.id} = ${ID})`
 const DISMISS = statement('dismiss_payment')`
-  UPDATE ${o} SET ${setList(o, { dismissedAt: sql`now()` })} WHERE ${IS_OPEN} AND ${o.id} = ${ID}`
+  UPDATE ${o} SET ${setList(o, { dismissedAt: sql`now()` })} WHERE ${IS_UNMATCHED} AND ${o.id} = ${ID}`
 
 const NOTIFY = statement('notify_of_due_payments')`SELECT pg_notify(${PAYMENT_DUE}, '')`
 

@@ -4,11 +4,13 @@ import type { ServiceState } from '../../core/operator/overview.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
 import { RECONCILED_AT } from '../generations/leader-lease.js'
+import { paymentObjects as o } from '../schema/billing.js'
 import { generations as g } from '../schema/generations.js'
 import { lastAudit as a } from '../schema/operator.js'
 import { webhookDeliveries as d } from '../schema/webhooks.js'
 import { backends as b } from '../schema/workers.js'
 import { columns, selectAs, statement } from '../statement.js'
+import { IS_UNMATCHED } from './payments.js'
 
 /** The most that are counted of each lane, and of webhooks. */
 const COUNTED = 100_000
@@ -20,8 +22,11 @@ const QUEUE = statement<ServiceState['queue'][number]>('measure_queue')`
   SELECT filename AS model, count(*) AS count, extract(epoch FROM now() - min(created_at))::float8 AS "oldestSeconds"
     FROM (${waitingIn('create_image')} UNION ALL ${waitingIn('personal')}) waiting GROUP BY filename`
 
-const OTHERS = statement<Pick<ServiceState, 'running' | 'reconciledAt'> & ServiceState['webhooks']>('measure_others')`
+type Others = Pick<ServiceState, 'running' | 'reconciledAt' | 'unmatchedPayments'> & ServiceState['webhooks']
+
+const OTHERS = statement<Others>('measure_others')`
   SELECT (SELECT count(*) FROM ${g} WHERE ${g.status} = 'processing') AS running, ${RECONCILED_AT} AS "reconciledAt",
+         (SELECT count(*) FROM ${o} WHERE ${IS_UNMATCHED}) AS "unmatchedPayments",
          count(*) AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
     FROM (SELECT ${d.createdAt} FROM ${d} WHERE ${d.status} = 'pending' ORDER BY ${d.createdAt} LIMIT ${COUNTED}) waiting`
 
@@ -36,6 +41,6 @@ const AUDIT = statement<NonNullable<ServiceState['audit']>>('measure_audit')`
 export async function serviceState({ pool }: Database): Promise<ServiceState> {
   const [queue, others] = [await QUEUE.rows(pool), await OTHERS.first(pool)]
   const [backends, audit] = [await BACKENDS.rows(pool), await AUDIT.first(pool)]
-  const { running = 0, reconciledAt, count = 0, oldestSeconds = 0 } = others ?? {}
-  return { queue, running, backends, webhooks: { count, oldestSeconds }, reconciledAt, audit }
+  const { running = 0, unmatchedPayments = 0, reconciledAt, count = 0, oldestSeconds = 0 } = others ?? {}
+  return { queue, running, backends, webhooks: { count, oldestSeconds }, unmatchedPayments, reconciledAt, audit }
 }

@@ -99,10 +99,14 @@ function stateMetrics({ gauge }: Meters) {
   ])
   const webhooks = gauge('webhooks_waiting', 'Webhooks that are to be delivered, now or after a pause.')
   const oldestWebhook = gauge('webhooks_oldest_wait_seconds', 'How long the oldest of them waits.')
+  const unmatched = gauge(
+    'payments_unmatched',
+    'What was paid and needs an operator: payments, subscriptions, cancellations.',
+  )
   const violations = gauge('audit_violations', 'What the last audit found that must never be, by check.', ['invariant'])
   const audited = gauge('audit_last_timestamp_seconds', 'When the last audit ended.')
   const passed = gauge('reconciler_last_pass_timestamp_seconds', 'When a reconciler was last at work.')
-  const single = [running, webhooks, oldestWebhook, audited, passed]
+  const single = [running, webhooks, oldestWebhook, unmatched, audited, passed]
   const labelled: readonly Gauge<string>[] = [waiting, oldest, backends, violations]
 
   /** @param state undefined if it could not be read: the gauges then show nothing, since old values would be wrong */
@@ -119,6 +123,7 @@ function stateMetrics({ gauge }: Meters) {
     for (const { name, up } of state.backends) backends.set({ backend: name }, up ? 1 : 0)
     webhooks.set(state.webhooks.count)
     oldestWebhook.set(state.webhooks.oldestSeconds)
+    unmatched.set(state.unmatchedPayments)
     if (state.reconciledAt) passed.set(state.reconciledAt.getTime() / 1000)
     if (!state.audit) return
     audited.set(state.audit.finishedAt.getTime() / 1000)

@@ -123,10 +123,11 @@ describe.skipIf(program === undefined)('Prometheus with our rules', () => {
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
     admin.disconnect()
     outside.status = 500
+    await pool.query(`INSERT INTO payment_objects (kind, id, problem) VALUES ('payment', 'pi_none', 'not_asked_for')`)
     gpu.set({ fault: { status: 422, body: { detail: 'no' } } })
     await Promise.all(users.map((user) => submit(service.url, user)))
     await fires(['EaselAuditViolations', 'EaselRedisDegraded', 'EaselModerationSilent'])
-    await fires(['EaselWebhooksFailing', 'EaselGenerationsFailing'])
+    await fires(['EaselWebhooksFailing', 'EaselGenerationsFailing', 'EaselPaymentsUnmatched'])
 
     // A lock that makes a submit wait; a process that stands still. Once more if a busy Prometheus has missed them.
     const slowDown = async () => {
