@@ -38,11 +38,12 @@ export interface PlannedSubscription extends Omit<PaidSubscription, 'customer'> 
 
 /** What an account has by its paid subscriptions. */
 export interface DecidedSubscription extends SubscriptionTerms {
+  readonly id: string
   readonly plan: string
   /** Whether it may be used now. */
   readonly isLive: boolean
-  /** How many of the others may be used now, too: one of them is enough. */
-  readonly others: number
+  /** Others that may be used now, too, and bring nothing more. */
+  readonly superfluous: readonly string[]
 }
 
 /** One that was begun and never paid for gives nothing. */
@@ -70,8 +71,8 @@ export function decidingSubscription(
       (one.id < other.id ? -1 : 1),
   )
   if (!first) return undefined
-  const { plan, terms, isLive } = first
-  return { ...terms, plan, isLive, others: others.filter((it) => it.isLive).length }
+  const { id, plan, terms, isLive } = first
+  return { ...terms, id, plan, isLive, superfluous: others.filter((it) => it.isLive).map((it) => it.id) }
 }
 
 /** How many of the credits that a payment brought are to be taken back, when so much of its money went back. */

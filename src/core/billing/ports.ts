@@ -4,7 +4,7 @@ import type { PaidSubscription, Payment, PaymentEvent } from './payment-provider
 export type AskedKind = 'subscription' | 'payment' | 'cancellation'
 
 /** Why what the provider answered could not be applied. core/billing/problems.ts has a sentence for each. */
-export type Problem = 'no_account' | 'account_deleted' | 'no_plan' | 'not_asked_for' | 'gone'
+export type Problem = 'no_account' | 'account_deleted' | 'no_plan' | 'superfluous' | 'not_asked_for' | 'gone'
 
 /** One of what is due, claimed for a while by one process. */
 export interface Asked {

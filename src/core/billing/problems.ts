@@ -5,6 +5,8 @@ export const PROBLEMS: Readonly<Record<Problem, string>> = {
   no_account: 'No account is known for this customer: name it with "easel payments match", or give the money back.',
   account_deleted: 'The account of this customer was deleted: give the money back.',
   no_plan: 'No plan has this price: import one that names it, or cancel the subscription.',
+  superfluous:
+    'The account has another paid subscription that lasts longer: cancel one of them, and give its money back.',
   not_asked_for: 'Easel did not ask for this payment: grant credits for it, or give the money back; then dismiss it.',
   gone: 'The provider has nothing of this ID: check that the keys belong to the account that sent the event.',
 }

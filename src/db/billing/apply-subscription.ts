@@ -98,5 +98,6 @@ export async function applySubscription(
         reason: `${before.plan} until ${before.endDate.toISOString().slice(0, 10)} was set by hand.`,
       })
   }
+  if (decided?.superfluous.includes(paid.id)) return 'superfluous'
   return planned.some(({ id }) => id === paid.id) ? null : 'no_plan'
 }

@@ -79,12 +79,12 @@ describe('of several paid subscriptions', () => {
     [
       'the one counts that lasts longest, and the others are told of',
       [{}, { paidUntil: at('2027-05-10') }, { paidUntil: at('2027-04-10') }],
-      { plan: 'Plan 1', others: 2 },
+      { plan: 'Plan 1', superfluous: ['sub_2', 'sub_0'] },
     ],
     [
       'one that may be used counts before a paused one',
       [{ status: 'paused', paidUntil: at('2027-09-10') }, {}],
-      { plan: 'Plan 1', status: 'active', others: 0 },
+      { plan: 'Plan 1', status: 'active', superfluous: [] },
     ],
     [
       'a paused one counts before one that has ended',
@@ -99,7 +99,7 @@ describe('of several paid subscriptions', () => {
       ],
       { plan: 'Plan 1', isLive: false, endDate: at('2027-01-30') },
     ],
-    ['the same one counts of two alike', [{}, {}], { plan: 'Plan 0', others: 1 }],
+    ['the same one counts of two alike', [{}, {}], { plan: 'Plan 0', superfluous: ['sub_1'] }],
   ])('%s', (_what, all, decided) => {
     if (decided)
       for (const order of [all, all.toReversed()]) expect(decide(...order)?.isLive).toBe(decide(...all)?.isLive)

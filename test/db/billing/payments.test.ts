@@ -324,6 +324,24 @@ describe('a paid subscription', () => {
     expect(await subscriptionOf(user)).toMatchObject({ plan })
   })
 
+  it('beside one that lasts longer is told of', async () => {
+    const user = await givenAccount()
+    const [short, long] = [await givenPrice(), await givenPrice()]
+    const first = givenPaid(user.id, short.price)
+    const second = givenPaid(user.id, long.price, { customer: first.customer, paidUntil: inDays(60) })
+    for (const paid of [second, first]) {
+      await toldOf(paid)
+      await workOff()
+    }
+    expect(await subscriptionOf(user)).toMatchObject({ plan: long.plan })
+    expect(await objectOf('subscription', first.id)).toMatchObject({ problem: 'superfluous' })
+    await toldOf(change(second, { status: 'ended', endsAt: inDays(-1) }))
+    await toldOf(first)
+    await workOff()
+    expect(await subscriptionOf(user)).toMatchObject({ plan: short.plan })
+    expect(await objectOf('subscription', first.id)).toMatchObject({ problem: null })
+  })
+
   it('that the provider has not is told of', async () => {
     await tell({ kind: 'subscription', id: 'sub_none' })
     await workOff()
