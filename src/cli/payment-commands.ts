@@ -41,7 +41,7 @@ async function listPayments({ stores }: Operator, { unmatched = false }: { reado
         rows.map(({ kind, id, customer, email, createdAt: since, problem, failure, ...row }) => ({
           ...{ kind, id, customer, email, since },
           amount: amountOf(row),
-          ...{ price: row.price, 'what to do': problem ? PROBLEMS[problem] : `Not asked for yet: ${failure}` },
+          ...{ price: row.price, 'what to do': problem ? PROBLEMS[problem] : `Tried again by itself: ${failure}` },
         })),
         'Everything that was paid is matched.',
       ),

@@ -1,6 +1,6 @@
 import type { Log } from '../log.js'
 import type { PaymentProvider } from './payment-provider.js'
-import type { Answer, Asked, PaymentQueue } from './ports.js'
+import type { Answer, Applied, Asked, PaymentQueue } from './ports.js'
 
 interface LoopPorts {
   readonly queue: PaymentQueue
@@ -45,13 +45,10 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
     return { kind }
   }
 
-  const postpone = async (asked: Asked, error: unknown): Promise<void> => {
+  const postpone = async (asked: Asked, err: unknown, sentence: string): Promise<void> => {
     if (leaving.signal.aborted) return queue.release(asked)
-    failures++
-    pausedUntil = performance.now() + Math.min(500 * 2 ** failures, MAX_PAUSE_MS)
-    const failure = error instanceof Error ? error.message : String(error)
-    log.warn({ kind: asked.kind, id: asked.id, failure, failures: asked.failures + 1 }, 'the payment provider failed')
-    await queue.failed(asked, failure, retrySeconds(asked.failures))
+    log.warn({ err, kind: asked.kind, id: asked.id, failures: asked.failures + 1 }, sentence)
+    await queue.failed(asked, err instanceof Error ? err.message : String(err), retrySeconds(asked.failures))
   }
 
   const workOff = async (asked: Asked): Promise<void> => {
@@ -59,11 +56,18 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
     try {
       answer = await answered(ask(asked), leaving.signal)
     } catch (error) {
-      return postpone(asked, error)
+      failures++
+      pausedUntil = performance.now() + Math.min(500 * 2 ** failures, MAX_PAUSE_MS)
+      return postpone(asked, error, 'the payment provider could not be asked')
     }
     failures = 0
     pausedUntil = 0
-    const applied = await queue.apply(asked, answer)
+    let applied: Applied
+    try {
+      applied = await queue.apply(asked, answer)
+    } catch (error) {
+      return postpone(asked, error, 'an answer of the payment provider could not be applied')
+    }
     const facts = { kind: asked.kind, id: asked.id }
     if (applied === 'stale') log.info(facts, 'an answer of the payment provider was dropped for a later one')
     else if (applied.problem) log.warn({ ...facts, problem: applied.problem }, 'a payment could not be matched')
@@ -77,8 +81,8 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
           const asked = await queue.claim(LEASE_SECONDS)
           if (!asked) break
           const work = workOff(asked)
-            // The claim ends, and then it is asked for again.
-            .catch((err) => log.warn({ err, kind: asked.kind, id: asked.id }, 'a payment was not applied'))
+            // Postgres is away: the claim ends, and then it is asked for again.
+            .catch((err) => log.warn({ err, kind: asked.kind, id: asked.id }, 'a payment is applied later'))
             .finally(() => {
               inFlight.delete(work)
               if (!stopped) void workOffDue()

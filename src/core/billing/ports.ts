@@ -41,7 +41,7 @@ export interface PaymentQueue {
   claim(seconds: number): Promise<Asked | undefined>
   /** Does in one transaction what follows from an answer, unless there is a later one. */
   apply(asked: Asked, answer: Answer): Promise<Applied>
-  /** It is asked for again after so long. */
+  /** It could not be asked for, or the answer not be applied: it is asked for again after so long. */
   failed(asked: Asked, failure: string, retryInSeconds: number): Promise<void>
   /** Gives the claim back, because this process stops. */
   release(asked: Asked): Promise<void>

@@ -192,6 +192,24 @@ describe('an answer', () => {
     expect(await subscriptionOf(user)).toMatchObject({ status: 'paused' })
   })
 
+  it('that could not be applied is asked for again, and operators are shown why', async () => {
+    const { pool } = context.db
+    const user = await givenAccount()
+    const { price, plan } = await givenPrice()
+    const paid = givenPaid(user.id, price)
+    await toldOf(paid)
+    await pool.query('ALTER TABLE paid_subscriptions ADD CONSTRAINT refused CHECK (false) NOT VALID')
+    await workOff()
+    await pool.query('ALTER TABLE paid_subscriptions DROP CONSTRAINT refused')
+    expect(await objectOf('subscription', paid.id)).toMatchObject({
+      failures: 1,
+      failure: expect.stringContaining('refused'),
+    })
+    await pool.query(`UPDATE payment_objects SET not_before = '-infinity' WHERE id = $1`, [paid.id])
+    await workOff()
+    expect(await subscriptionOf(user)).toMatchObject({ plan })
+  })
+
   it('is asked for by another server when the one that claimed it died', async () => {
     const { db } = context
     const user = await givenAccount()

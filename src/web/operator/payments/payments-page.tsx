@@ -91,7 +91,7 @@ const UnmatchedRow = ({ it, n }: { it: UnmatchedPayment; n: number }) => (
         PROBLEMS[it.problem]
       ) : (
         <>
-          The provider could not be asked, {number(it.failures)} times so far: <bdi>{it.failure}</bdi>
+          Tried again by itself, {number(it.failures)} times so far: <bdi>{it.failure}</bdi>
         </>
       )}
     </td>
