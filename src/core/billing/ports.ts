@@ -45,7 +45,8 @@ export interface PaymentQueue {
   failed(asked: Asked, failure: string, retryInSeconds: number): Promise<void>
   /** Gives the claim back, because this process stops. */
   release(asked: Asked): Promise<void>
-  /** Makes due what could not be applied and may be now: there is an account, or a plan, that it lacked. */
+  /** Makes due what could not be applied and may be now: there is an account or a plan that it lacked, or the other subscription
+   * is another one now. */
   retryProblems(): Promise<number>
   /** Deletes a page of old events. Resolves to how many. */
   clean(): Promise<number>

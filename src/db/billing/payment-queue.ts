@@ -81,6 +81,9 @@ const CAN_BE_MATCHED = sql`CASE ${o.problem}
   WHEN 'no_account' THEN EXISTS (
     SELECT FROM ${c} WHERE ${c.id} = ${o.customer} AND (${c.userId} IS NOT NULL OR EXISTS ${accountOfEmail(c.email)}))
   WHEN 'no_plan' THEN EXISTS (SELECT FROM ${p} JOIN ${plans} ON ${plans.price} = ${p.price} WHERE ${p.id} = ${o.id})
+  WHEN 'superfluous' THEN EXISTS (
+    SELECT FROM ${o} other JOIN ${c} one ON one.id = other.customer JOIN ${c} its ON its.user_id = one.user_id
+     WHERE its.id = ${o.customer} AND other.kind = 'subscription' AND other.problem IS NULL AND other.asked_at > ${o.askedAt})
   ELSE false END`
 
 const RETRY_PROBLEMS = statement('retry_payment_problems')`
