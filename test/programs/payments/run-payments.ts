@@ -60,7 +60,8 @@ export async function runPayments(run: PaymentsRun): Promise<PaymentsReport> {
     while (!stopped.signal.aborted) {
       await run.disturb()
       disturbances++
-      await delay(100, undefined, { signal: stopped.signal }).catch(() => undefined)
+      // In a long run there is time for work between two deaths.
+      await delay(Math.min(5000, run.events / 20), undefined, { signal: stopped.signal }).catch(() => undefined)
     }
   })()
   // What is posted in a phase was said in it, and things go on happening meanwhile.
@@ -71,8 +72,9 @@ export async function runPayments(run: PaymentsRun): Promise<PaymentsReport> {
     if (phase === 1) await happening
     const fresh = stripe.events.list.slice(told)
     told += fresh.length
-    late.push(...fresh.filter(() => chance.chance(DELAYED)))
-    const now = fresh.filter((event) => !late.includes(event))
+    const delayed = new Set(fresh.filter(() => chance.chance(DELAYED)))
+    late.push(...delayed)
+    const now = fresh.filter((event) => !delayed.has(event))
     await Promise.all([happening, posts.post([...now, ...now])])
   }
   const rest = stripe.events.list.slice(told)
