@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PaymentProviderFailure } from '../../../src/core/billing/payment-provider.js'
+import { USED_EVENTS } from '../../../src/payment/stripe/stripe-events.js'
 import { stripeProvider } from '../../../src/payment/stripe/stripe-provider.js'
 import { SECRET_KEY, signed, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 
@@ -356,6 +358,12 @@ describe('a failure', () => {
     expect((failure as Error).message).toMatch(/^Invalid API Key/)
     expect((failure as Error).message).not.toContain('anotherSecretKey')
   })
+})
+
+it('docs/billing.md subscribes the endpoint to the events that are used, and to no other', () => {
+  const docs = readFileSync(new URL('../../../docs/billing.md', import.meta.url), 'utf8')
+  const named = [...docs.matchAll(/enabled_events\[\]=([a-z._]+)/g)].map(([, type]) => type)
+  expect(named).toEqual(USED_EVENTS)
 })
 
 describe('an event', () => {

@@ -69,11 +69,14 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
   }
 
   function check({ headers }: StandInRequest): void {
-    const key = headers.authorization?.replace('Bearer ', '') ?? ''
+    const [scheme, given = ''] = headers.authorization?.split(' ') ?? []
+    // As curl sends it: the key as the user, without a password.
+    const key = scheme === 'Basic' ? Buffer.from(given, 'base64').toString().replace(/:$/, '') : given
     if (key !== SECRET_KEY)
       throw new Refused(401, 'invalid_request_error', `Invalid API Key provided: ${key.slice(0, 8)}****`)
-    if (headers['stripe-version'] !== API_VERSION)
-      throw new Refused(400, 'invalid_request_error', `Invalid Stripe API version: ${headers['stripe-version']}`)
+    const { 'stripe-version': version = API_VERSION } = headers
+    if (version !== API_VERSION)
+      throw new Refused(400, 'invalid_request_error', `Invalid Stripe API version: ${version}`)
   }
 
   /** The same key gets the same answer; with another request, none. */
