@@ -42,7 +42,7 @@ interface Pages {
   readonly cancelTo: string
 }
 
-const AWAY = 'The payment provider does not answer right now, and nothing was charged. Try again in a minute.'
+const AWAY = 'The payment provider cannot do this right now, and nothing was charged. Try again in a minute.'
 const PLAN_GONE = 'This plan is not for sale any more: choose another one.'
 const PACK_GONE = 'This pack of credits is not for sale any more: choose another one.'
 const NO_CUSTOMER = 'You have paid nothing here yet, so there is nothing to manage.'

@@ -203,7 +203,7 @@ describe('nothing is lost and one sentence says why', () => {
     const { status, html } = await post('/account/billing/plan', { name: plan.name })
     expect(status).toBe(503)
     expect(problemIn(html)).toBe(
-      'The payment provider does not answer right now, and nothing was charged. Try again in a minute.',
+      'The payment provider cannot do this right now, and nothing was charged. Try again in a minute.',
     )
     stripe.set({ fault: 'none' })
     expect((await post('/account/billing/plan', { name: plan.name })).location).toMatch(`${stripe.url}/c/pay/`)
