@@ -114,6 +114,8 @@ describe('buying a plan', () => {
     const waiting = await get(back)
     expect(waiting.html).toContain('Your payment is being confirmed')
     expect(waiting.headers.get('refresh')).toBe('3')
+    // Else it could be paid twice.
+    expect(waiting.html).not.toContain(`value="${plan.name}"`)
     await stripe.events.deliver()
     const confirmed = () => get(back).then((it) => (it.html.includes('being confirmed') ? undefined : it))
     const { html, headers: after } = (await until(confirmed, 'the payment is confirmed')) as typeof waiting

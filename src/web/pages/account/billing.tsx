@@ -30,7 +30,8 @@ export const Billing = ({ offers, own, isCustomer, ...paid }: BillingView) => (
     )}
     {offers ? (
       <>
-        {!own && (
+        {/* Not while one is being paid: it would be paid twice. */}
+        {!own && paid.unconfirmed !== 'plan' && (
           <ul class="offers">
             {offers.plans.map((offer) => (
               <PlanOffer key={offer.item.name} offer={offer}>
