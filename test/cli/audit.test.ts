@@ -14,6 +14,10 @@ const BEFORE_REDIS = [
   'expiring-credits-add-up',
   'periods-are-granted-once',
   'periods-are-settled-in-time',
+  'payments-are-granted-once',
+  'purchases-belong-to-payments',
+  'paid-subscriptions-end-as-paid',
+  'payment-events-are-worked-off',
   'charged-exactly-once',
   'refunded-exactly-once',
   'idempotency-keys-stay-with-their-user',
@@ -46,7 +50,7 @@ describe('audit of a service in order', () => {
     const lines = (await easel.text('audit')).split('\n')
     expect(lines[0]).toMatch(/^check +violations +such as$/)
     expect(lines[1]).toMatch(/^balance-is-sum-of-ledger +0 +-$/)
-    expect(lines.at(-1)).toBe('All 26 checks passed.')
+    expect(lines.at(-1)).toBe('All 30 checks passed.')
   })
 
   it.skipIf(!redisAvailable)(
@@ -80,7 +84,7 @@ describe('audit of a service with a violation', () => {
     const { code, stdout } = await audited.easel.run('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(new RegExp(`^balance-is-sum-of-ledger +1 +${audited.user.username}$`, 'm'))
-    expect(stdout).toMatch(/\n1 of 26 checks found violations\.\n$/)
+    expect(stdout).toMatch(/\n1 of 30 checks found violations\.\n$/)
   })
 })
 
