@@ -1,8 +1,8 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
-import { endOfDay } from '../core/operator/administration.js'
 import { LARGE_GRANT } from '../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
+import { endOf, endOfDay, readMoment } from '../lib/moments.js'
 import { isLine } from '../lib/text.js'
 import { OperatorError } from './operator-error.js'
 
@@ -19,31 +19,24 @@ export const signedNumber = (name: string, max: number) => (text: string) => {
   throw new OperatorError(`${name} must be a whole number from -${max} to ${max} and not 0, not "${text}".`)
 }
 
-const MOMENT = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/
-
-/** A date is its first moment in UTC; a time without an offset is one in UTC, too. */
-function readMoment(name: string, text: string): { readonly at: Date; readonly isDay: boolean } {
-  const [, date, time, offset] = MOMENT.exec(text) ?? []
-  const value = new Date(time && !offset ? `${text}Z` : text)
-  // Date takes 30 February for 2 March, and Postgres the year 0 for one before Christ, which nothing reads.
-  if (date !== undefined && date >= '1970' && z.iso.date().safeParse(date).success && !Number.isNaN(value.getTime()))
-    return { at: value, isDay: !time }
+function momentOf(name: string, text: string) {
+  const moment = readMoment(text)
+  if (moment) return moment
   throw new OperatorError(`${name} must be an ISO date like 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}".`)
 }
 
 /** Where a range begins: a date is its first moment. */
-export const since = (name: string) => (text: string) => readMoment(name, text).at
+export const since = (name: string) => (text: string) => momentOf(name, text).at
 
 /** What all of a range lies before: a date is the first moment after it, so that the range has the whole day. */
 export const before = (name: string) => (text: string) => {
-  const { at, isDay } = readMoment(name, text)
+  const { at, isDay } = momentOf(name, text)
   return isDay ? new Date(endOfDay(at).getTime() + 1) : at
 }
 
 /** When something is to end: a date is the last moment of that day. Nothing may end in the past. */
 export const end = (name: string) => (text: string) => {
-  const { at, isDay } = readMoment(name, text)
-  const value = isDay ? endOfDay(at) : at
+  const value = endOf(momentOf(name, text))
   if (value.getTime() > Date.now()) return value
   throw new OperatorError(`${name} ${text} is over: give a later date.`)
 }

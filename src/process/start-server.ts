@@ -37,6 +37,7 @@ import { scaleForModel } from '../images/scale-for-model.js'
 import { mcp } from '../mcp/plugin.js'
 import { createModerator } from '../moderation/create-moderator.js'
 import type { ResolveHost } from '../outbound/webhook-targets.js'
+import { adminPorts } from './admin-ports.js'
 import type { Config } from './config.js'
 import { openFoundation, type ProcessOptions } from './foundation.js'
 import { openHealthPort, readiness } from './health.js'
@@ -179,6 +180,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       maxWaiting: options.maxWaiting,
     },
     publishedImages: published,
+    admin: { ports: adminPorts(config, foundation, images), authentication, limit },
     website: site.website,
     agents: mcp({
       ports: { ...ports, scaleForModel },

@@ -2,10 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { createTestDatabase } from '../support/services.js'
+import { ADMIN_ACTOR, type AdminDriver, adminDriver } from './admin-driver.js'
 
 export interface Ran {
   readonly code: number
@@ -19,6 +20,8 @@ export interface Easel {
   /** The image directory. */
   readonly storage: string
   readonly env: Record<string, string>
+  /** Who is recorded, as LIKE has it. */
+  readonly actor: string
   /** One command line, its words separated by blanks or given one by one. */
   run(line: string | readonly string[], env?: Record<string, string>, password?: string): Promise<Ran>
   /** With --json. @returns the one JSON value on stdout */
@@ -30,8 +33,26 @@ export interface Easel {
   error(line: string | readonly string[], env?: Record<string, string>): Promise<string>
 }
 
+let throughAdmin = false
+
+/** From now on useEasel sends what has an endpoint to /admin/v1, and runs the command line for the rest. */
+export function driveThroughAdminApi(): void {
+  throughAdmin = true
+}
+
+/** What the command line adds to a sentence of the core: where to look, and that a field is an option. */
+const asTheCoreSaysIt = (sentence: string): string =>
+  sentence
+    .replace(/: "easel [^"]*" shows \w+\.$/, '.')
+    .replace(/--([a-z-]+)/g, (_, name: string) => name.replaceAll('-', '_'))
+
+/** A sentence that only the command line can say: of what was typed. */
+const OF_WHAT_WAS_TYPED = /^(--|N |ID |The role |Nothing to |Give |"|Required option)|, not "[^"]*"\.$|--yes/
+
 /** Read it inside a test, not while the file loads. `each`: a new one for every test. */
 export function useEasel({ each = false }: { readonly each?: boolean } = {}): Easel {
+  const isAdmin = throughAdmin
+  let driver: AdminDriver | undefined
   const held = {} as { -readonly [K in 'db' | 'databaseUrl' | 'storage' | 'env']: Easel[K] }
   const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll]
   before(async () => {
@@ -46,6 +67,8 @@ export function useEasel({ each = false }: { readonly each?: boolean } = {}): Ea
     }
   })
   after(async () => {
+    await driver?.close()
+    driver = undefined
     await held.db.pool.end()
     await rm(held.storage, { recursive: true, force: true, maxRetries: 20 })
   })
@@ -55,16 +78,34 @@ export function useEasel({ each = false }: { readonly each?: boolean } = {}): Ea
     if (ran.code !== 0 || ran.stderr !== '') throw new Error(`${line}: exit ${ran.code}, ${ran.stderr}${ran.stdout}`)
     return ran.stdout
   }
+  const call = (line: string | readonly string[]) => {
+    driver ??= adminDriver(held.db, held.env)
+    return driver.call(typeof line === 'string' ? line.split(' ') : line)
+  }
+  const sent = async (line: string | readonly string[]) => {
+    const answer = await call(line)
+    if (answer && answer.status >= 400) throw new Error(`${line}: ${answer.status}, ${answer.body.error}`)
+    return answer?.body
+  }
   return Object.assign(held, {
     run,
+    actor: isAdmin ? ADMIN_ACTOR : 'command line (%',
     json: async (line: string | readonly string[], env?: Record<string, string>) =>
+      (isAdmin && !env && (await sent(line))) ||
       JSON.parse(await succeed(typeof line === 'string' ? `${line} --json` : [...line, '--json'], env)),
     text: async (line: string | readonly string[], env?: Record<string, string>) =>
       (await succeed(line, env)).replace(/\n$/, ''),
     error: async (line: string | readonly string[], env?: Record<string, string>) => {
+      const answer = isAdmin && !env ? await call(line) : undefined
       const { code, stdout, stderr } = await run(line, env)
       const sentence = /^error: (.*)\n$/.exec(stderr)?.[1]
       if (code !== 1 || stdout !== '' || !sentence) throw new Error(`${line}: exit ${code}, ${stderr}${stdout}`)
+      // Each refuses it, and what the core says is said alike.
+      if (answer) {
+        if (answer.status < 400) throw new Error(`${line} is answered ${answer.status}`)
+        if (answer.status < 500 && !OF_WHAT_WAS_TYPED.test(sentence))
+          expect([line, answer.body.error]).toEqual([line, asTheCoreSaysIt(sentence)])
+      }
       return sentence
     },
   })

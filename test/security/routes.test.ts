@@ -26,6 +26,17 @@ const OF_PERSONAL_API = [
   'POST /api/v1/generate/:id/cancel',
   'POST /api/v1/moderate',
 ]
+const OF_ADMINISTRATION = [
+  ...['GET /admin/v1/accounts', 'POST /admin/v1/accounts'],
+  ...['DELETE', 'GET', 'PATCH'].map((method) => `${method} /admin/v1/accounts/:name`),
+  ...['DELETE', 'PUT'].map((method) => `${method} /admin/v1/accounts/:name/subscription`),
+  'GET /admin/v1/accounts/:name/credits/history',
+  'POST /admin/v1/accounts/:name/credits/adjustments',
+  'POST /admin/v1/accounts/:name/credits/grants',
+  ...['GET /admin/v1/accounts/:name/keys', 'POST /admin/v1/accounts/:name/keys'],
+  'GET /admin/v1/accounts/:name/usage',
+  ...['DELETE /admin/v1/keys/:id', 'PATCH /admin/v1/keys/:id'],
+]
 const OF_OPENAI = ['GET /v1/models', 'GET /v1/models/:id', 'POST /v1/images/generations']
 const WEBHOOKS = [
   'DELETE /api/v1/webhooks/:id',
@@ -50,6 +61,7 @@ const WITHOUT_KEY = [
   'GET /client.tgz',
   'GET /llms.txt',
   'GET /openapi.json',
+  'GET /admin/v1/openapi.json',
   'GET /ready',
   'GET /favicon.ico',
   'GET /version',
@@ -139,6 +151,7 @@ describe('the routes of the server', () => {
     const known = [
       ...OF_THE_SPEC,
       ...OF_PERSONAL_API,
+      ...OF_ADMINISTRATION,
       ...WEBHOOKS,
       ...OF_OPENAI,
       ...FOR_AGENTS,

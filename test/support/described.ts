@@ -7,8 +7,9 @@ interface Response {
 }
 type Operations = Readonly<Record<string, { readonly responses: Readonly<Record<string, Response>> }>>
 
-const DOCUMENT = new URL('../../docs/openapi.json', import.meta.url)
-const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as { paths: Readonly<Record<string, Operations>> }
+const pathsOf = (file: string): Readonly<Record<string, Operations>> =>
+  JSON.parse(readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')).paths
+const paths = { ...pathsOf('openapi.json'), ...pathsOf('admin-openapi.json') }
 const patterns = Object.keys(paths).map((path) => ({
   path,
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),

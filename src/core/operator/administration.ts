@@ -46,8 +46,3 @@ export type Administration = AccountStores &
     readonly catalog: CatalogChanges
     readonly pauses: PauseStore
   }
-
-const DAY_MS = 86_400_000
-
-/** The last moment of a day in UTC, to the millisecond. @param day its first moment */
-export const endOfDay = (day: Date): Date => new Date(day.getTime() + DAY_MS - 1)

@@ -119,13 +119,19 @@ async function requireModels({ catalog }: KeyStores, models: readonly number[] |
   if (unknown !== undefined) throw noSuchVersion(unknown)
 }
 
-/** @throws not_found, invalid_request */
-export async function changeKey(acting: Acting<KeyStores>, id: string, change: KeyChange): Promise<void> {
+/** @param check throws for a key that must not be changed. @throws not_found, invalid_request */
+export async function changeKey(
+  acting: Acting<KeyStores>,
+  id: string,
+  change: KeyChange,
+  check: (key: { readonly kind: ApiKeyKind }) => void = () => undefined,
+): Promise<void> {
   await requireModels(acting.stores, change.models)
   const changed = await acting.recorded(
     async ({ keys }) => {
       const key = ID.test(id) ? await keys.change(id, change) : undefined
       if (key?.kind === 'developer' && change.monthlyLimit) throw meteredKey()
+      if (key) check(key)
       return key
     },
     (key) => key && [`changed key ${id}`, key.username],

@@ -6,6 +6,7 @@ import { MAX_DEATHS } from '../../core/generations/run/times.js'
 import type { Database } from '../client.js'
 import { MOVED } from '../notifications.js'
 import { generations as g, idempotencyKeys as r, unenqueued } from '../schema/generations.js'
+import { adminRequests } from '../schema/operator.js'
 import { param, setList, statement } from '../statement.js'
 import { CLEAN_BACKENDS } from './backends.js'
 import { failingInPages, failureRule } from './end.js'
@@ -83,6 +84,9 @@ const CLEAN_KEYS = statement('clean_idempotency_keys')`
   DELETE FROM ${r} WHERE ${OLD_KEY} AND ctid = ANY (ARRAY(
     SELECT ctid FROM ${r} WHERE ${OLD_KEY} ORDER BY ${r.createdAt} LIMIT ${ROWS_PER_PAGE}))`
 
+const CLEAN_ADMIN_REQUESTS = statement('clean_admin_requests')`
+  DELETE FROM ${adminRequests} WHERE ${adminRequests.createdAt} < now() - interval '24 hours'`
+
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean
   /** Told, about once a minute, of a generation that cannot be ended. */
@@ -108,6 +112,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
       for (const forget of [
         CLEAN_MISSING_JOBS,
         CLEAN_UNANSWERED,
+        CLEAN_ADMIN_REQUESTS,
         CLEAN_BACKENDS,
         CLEAN_REFUSED_PROMPTS,
         ...CLEAN_BOARDS,

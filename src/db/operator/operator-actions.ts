@@ -57,7 +57,8 @@ export const inTransaction = <T>(db: Database, work: (db: Database) => Promise<T
 const NESTED: Readonly<Record<string, string>> = {
   BEGIN: 'SAVEPOINT nested',
   COMMIT: 'RELEASE SAVEPOINT nested',
-  ROLLBACK: 'ROLLBACK TO SAVEPOINT nested',
+  // Released, too: a name that stays would stand for the wrong place once the one around it rolls back.
+  ROLLBACK: 'ROLLBACK TO SAVEPOINT nested; RELEASE SAVEPOINT nested',
 }
 
 /** The client of an open transaction as a Database. As on a pool, what Postgres refuses leaves the rest as it is. */

@@ -2,8 +2,8 @@
 import { sql } from 'drizzle-orm'
 import { boolean, check, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import type { AuditResult } from '../../core/operator/overview.js'
-import { userId } from './accounts.js'
-import { int8, time } from './columns.js'
+import { apiKeyId, userId } from './accounts.js'
+import { bytea, int8, time } from './columns.js'
 
 export const operatorActions = pgTable('operator_actions', {
   id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
@@ -63,4 +63,17 @@ export const lastAudit = pgTable(
     checks: jsonb('checks').$type<AuditResult['checks']>().notNull(),
   },
   (t) => [check('last_audit_only_row_check', sql`${t.onlyRow}`)],
+)
+
+export const adminRequests = pgTable(
+  'admin_requests',
+  {
+    apiKeyId: apiKeyId().notNull(),
+    key: text('key').notNull(),
+    requestHash: bytea('request_hash').notNull(),
+    status: integer('status').notNull(),
+    answer: jsonb('answer').notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.apiKeyId, t.key] }), index('admin_requests_age').on(t.createdAt)],
 )

@@ -6,6 +6,7 @@ import { AppError } from '../../core/errors.js'
 import { GENERATION_ID } from '../../core/generations/generation.js'
 import type { OpenPublicFile, PublishedImages } from '../../core/images/ports.js'
 import type { Release } from '../../core/release.js'
+import { type AdminApiOptions, adminApi } from '../admin-api/plugin.js'
 import { type BillingOptions, billingRoutes } from '../billing/billing-routes.js'
 import { type CreateImageApiOptions, createImageApi } from '../create-image-api/plugin.js'
 import { cdnRoutes } from '../images/cdn-routes.js'
@@ -42,6 +43,7 @@ export interface AppOptions {
   readonly billing?: BillingOptions | undefined
   readonly personal: PersonalApiOptions
   readonly createImage: CreateImageApiOptions
+  readonly admin: AdminApiOptions
   readonly publishedImages: PublishedImages
   readonly website: Website
   /** The door for agents, which lies above this interface, too. */
@@ -94,6 +96,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })
+    await scope.register(adminApi, { ...options.admin, prefix: '/admin/v1' })
     await scope.register(options.agents)
     await scope.register((pages: App) => options.website.pages(pages, describe))
   })
@@ -144,16 +147,19 @@ function logRequests(app: App): void {
   app.addHook('onResponse', (request, reply, next) => {
     next()
     if (request.turnedAway) return
+    const caller = request.caller as typeof request.caller | null | undefined
+    const isOperator = caller?.keyKind === 'operator'
     const facts = {
       method: request.method,
       route: request.routeOptions.url ?? 'none',
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
       generationId: request.generationId ?? idIn(request.params),
-      userId: (request.caller as typeof request.caller | null | undefined)?.account.id,
+      userId: caller?.account.id,
+      keyId: isOperator ? caller?.keyId : undefined,
     }
     // Successful polls are many and say little.
-    if (request.method === 'GET' && reply.statusCode < 400) request.log.debug(facts, 'request answered')
+    if (request.method === 'GET' && reply.statusCode < 400 && !isOperator) request.log.debug(facts, 'request answered')
     else request.log.info(facts, 'request answered')
   })
 }

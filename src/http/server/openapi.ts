@@ -23,6 +23,13 @@ const TAGS = {
   'Create Image': 'One image in one request',
 } as const
 
+/** The same of the administration's own document. */
+const ADMIN_TAGS = {
+  Accounts: 'Who may generate, and what they are subscribed to',
+  Credits: 'What accounts hold',
+  Keys: 'API keys, and what was made with them',
+} as const
+
 /** What each status means, on either interface. */
 const MEANINGS: Readonly<Record<string, string>> = {
   200: 'Done',
@@ -44,6 +51,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
   500: 'The generation failed, or the server did',
   503: 'Temporarily unavailable; `Retry-After` says when to come back',
   504: 'The image was not ready in time',
+}
+
+/** Where it means something else to an operator. */
+const ADMIN_MEANINGS: typeof MEANINGS = {
+  400: 'The request is not valid, or can not be done',
+  401: 'Missing or invalid key',
+  403: 'No operator key, or not in its scope',
+  413: 'The body is too large',
+  500: 'The server failed',
 }
 
 const textHeader = (description: string) => ({ description, schema: { type: 'string' as const } })
@@ -72,6 +88,8 @@ const REPEATED = {
   'X-Should-Retry': textHeader('`false` where a repeat would be charged again, as clients of OpenAI understand it'),
 }
 const TAG = { ETag: textHeader('For `If-None-Match`') }
+
+const REPLAYED = { 'Idempotent-Replayed': textHeader('`true` on the answer to a repeat') }
 
 /** How a request that waits for its generation can fail. */
 const WAITED = [404, 500, 503, 504]
@@ -113,18 +131,16 @@ function headersOf(operationId: string | undefined, status: number): Record<stri
  */
 export function describeApi(app: App, origins: ApiOrigins): DescribeApi {
   const routes: RouteOptions[] = []
+  const adminRoutes: RouteOptions[] = []
   app.addHook('onRoute', (route) => {
-    if (route.schema?.tags && route.method !== 'HEAD') routes.push(route)
+    if (!route.schema?.tags || route.method === 'HEAD') return
+    const its = route.url.startsWith(`${ADMIN}/`) ? adminRoutes : routes
+    its.push(route)
   })
-  let described: Promise<OpenAPIV3_1.Document> | undefined
-  const document = () => {
-    described ??= documentOf(routes, origins).catch((error) => {
-      described = undefined
-      throw error
-    })
-    return described
-  }
+  const document = onceDone(() => documentOf(routes, apiInfo(origins), (it) => completed(it, origins)))
+  const adminDocument = onceDone(() => documentOf(adminRoutes, adminInfo(origins), completedAdmin))
   const forAll = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
+  app.get(`${ADMIN}/openapi.json`, async (_request, reply) => reply.headers(forAll).send(await adminDocument()))
   app.get('/openapi.json', async (_request, reply) => reply.headers(forAll).send(await document()))
   app.get('/llms.txt', async (_request, reply) =>
     reply
@@ -135,24 +151,64 @@ export function describeApi(app: App, origins: ApiOrigins): DescribeApi {
   return document
 }
 
+const ADMIN = '/admin/v1'
+
+/** A failure is forgotten. */
+function onceDone<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined
+  return () => {
+    done ??= work().catch((error) => {
+      done = undefined
+      throw error
+    })
+    return done
+  }
+}
+
+const licenseOf = ({ baseUrl }: ApiOrigins) => ({ name: 'All rights reserved', url: `${baseUrl}/` })
+const tagsOf = (tags: Readonly<Record<string, string>>) =>
+  Object.entries(tags).map(([name, description]) => ({ name, description }))
+
+const apiInfo = (origins: ApiOrigins) => ({
+  info: {
+    title: 'Easel',
+    version: '1.0.0',
+    summary: 'Image generation from text prompts',
+    description:
+      'The asynchronous Personal Access API under /api/v1, and the synchronous Create Image under /v1. ' +
+      'Version 1 only ever gets additions: new endpoints, new headers, new optional fields of requests.',
+    license: licenseOf(origins),
+  },
+  servers: [{ url: origins.baseUrl }],
+  tags: tagsOf(TAGS),
+})
+
+const adminInfo = (origins: ApiOrigins) => ({
+  info: {
+    title: 'Easel administration',
+    version: '1.0.0',
+    summary: 'What operators do on the command line, over HTTP',
+    description:
+      'For the keys of operators, which `easel key create NAME --operator` makes. A request that changes something is recorded ' +
+      'as an act of `USERNAME (key NAME)`, with the reason that the header `X-Reason` or the field `reason` says.',
+    license: licenseOf(origins),
+  },
+  servers: [{ url: origins.baseUrl }],
+  tags: tagsOf(ADMIN_TAGS),
+})
+
 /** Declares the routes again, on an app that serves nothing: the generator takes memory and time that few servers need. */
-async function documentOf(routes: readonly RouteOptions[], origins: ApiOrigins): Promise<OpenAPIV3_1.Document> {
+async function documentOf(
+  routes: readonly RouteOptions[],
+  about: ReturnType<typeof apiInfo>,
+  complete: (document: OpenAPIV3_1.Document) => OpenAPIV3_1.Document,
+): Promise<OpenAPIV3_1.Document> {
   const app = fastify({ schemaController, exposeHeadRoutes: false })
   await app.register(import('@fastify/swagger'), {
     openapi: {
       openapi: '3.1.0',
-      info: {
-        title: 'Easel',
-        version: '1.0.0',
-        summary: 'Image generation from text prompts',
-        description:
-          'The asynchronous Personal Access API under /api/v1, and the synchronous Create Image under /v1. ' +
-          'Version 1 only ever gets additions: new endpoints, new headers, new optional fields of requests.',
-        license: { name: 'All rights reserved', url: `${origins.baseUrl}/` },
-      },
-      servers: [{ url: origins.baseUrl }],
+      ...about,
       security: [{ apiKey: [] }, { apiKeyHeader: [] }],
-      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <API_KEY>`' },
@@ -166,23 +222,46 @@ async function documentOf(routes: readonly RouteOptions[], origins: ApiOrigins):
       },
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => completed(jsonSchemaTransformObject(document) as OpenAPIV3_1.Document, origins),
+    transformObject: (document) => complete(jsonSchemaTransformObject(document) as OpenAPIV3_1.Document),
   } as FastifyDynamicSwaggerOptions)
   for (const { method, url, schema = {} } of routes) app.route({ method, url, schema, handler: () => undefined })
   await app.ready()
   return app.swagger() as OpenAPIV3_1.Document
 }
 
+const operationsOf = (item: object | undefined) => Object.entries(item ?? {}) as [string, OpenAPIV3_1.OperationObject][]
+
+/** Adds what no route of /admin/v1 says itself: what each status means, and the headers of all answers. */
+function completedAdmin(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  for (const item of Object.values(document.paths ?? {}))
+    for (const [method, { responses = {} }] of operationsOf(item))
+      for (const [status, response] of Object.entries(responses)) {
+        const own = method === 'post' && status.startsWith('2') ? REPLAYED : {}
+        const description = ADMIN_MEANINGS[status] ?? MEANINGS[status]
+        Object.assign(response, { description, headers: { ...headersOf(undefined, Number(status)), ...own } })
+      }
+  return withNamedAnswers(document, true)
+}
+
 /** Adds what no route says itself: what each status means, the headers of all answers, and where Create Image lives. */
 function completed(document: OpenAPIV3_1.Document, { baseUrl, apiBaseUrl }: ApiOrigins): OpenAPIV3_1.Document {
   for (const [path, item] of Object.entries(document.paths ?? {})) {
     if (path.startsWith('/v1/') && apiBaseUrl !== baseUrl && item) item.servers = [{ url: apiBaseUrl }]
-    for (const { operationId, responses = {} } of Object.values(item ?? {}) as OpenAPIV3_1.OperationObject[])
+    for (const [, { operationId, responses = {} }] of operationsOf(item))
       for (const [status, response] of Object.entries(responses))
         Object.assign(response, { description: MEANINGS[status], headers: headersOf(operationId, Number(status)) })
   }
-  // Every schema comes in two forms, for requests and for answers; only those of answers have a name.
-  const named = Object.entries(document.components?.schemas ?? {}).filter(([name]) => !name.endsWith('Input'))
+  return withNamedAnswers(document)
+}
+
+/**
+ * Every schema comes in two forms, for requests and for answers; only those of answers have a name. Those of /admin/v1 begin
+ * with `Admin`: the generator knows the names of both documents.
+ */
+function withNamedAnswers(document: OpenAPIV3_1.Document, isAdmin = false): OpenAPIV3_1.Document {
+  const isOwn = (name: string) => name.startsWith('Admin') === isAdmin || name === 'Problem'
+  const all = Object.entries(document.components?.schemas ?? {})
+  const named = all.filter(([name]) => !name.endsWith('Input') && isOwn(name))
   return { ...document, components: { ...document.components, schemas: Object.fromEntries(named.sort()) } }
 }
 

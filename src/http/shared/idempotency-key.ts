@@ -24,11 +24,16 @@ export function idempotencyOf(
   { headers, body }: Pick<FastifyRequest, 'body'> & { readonly headers: Record<string, unknown> },
   scope: string,
 ): IdempotencyRequest | undefined {
+  const key = idempotencyKeyOf({ headers })
+  return key === undefined ? undefined : { key, bodyHash: hashOf(scope, body) }
+}
+
+/** @throws invalid_request */
+export function idempotencyKeyOf({ headers }: { readonly headers: Record<string, unknown> }): string | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
-  if (typeof key !== 'string' || key.trim() === '' || key.length > MAX_KEY_LENGTH)
-    throw invalidParameter('Idempotency-Key', `The Idempotency-Key header must have 1 to ${MAX_KEY_LENGTH} characters.`)
-  return { key, bodyHash: hashOf(scope, body) }
+  if (typeof key === 'string' && key.trim() !== '' && key.length <= MAX_KEY_LENGTH) return key
+  throw invalidParameter('Idempotency-Key', `The Idempotency-Key header must have 1 to ${MAX_KEY_LENGTH} characters.`)
 }
 
 /** What tells a repeat of this request from another one, where it has no Idempotency-Key. */
@@ -37,7 +42,7 @@ export const identityOf = ({ caller, method, routeOptions, body }: FastifyReques
   requestHash: hashOf(`${method} ${routeOptions.url}`, body),
 })
 
-function hashOf(scope: string, body: unknown): Buffer {
+export function hashOf(scope: string, body: unknown): Buffer {
   // The API's default is the same whether it is sent or left out. Release 0.2.0 hashed it so, whose answers are repeated.
   const { omitted: _, ...complete } = body as { readonly omitted?: unknown }
   return createHash('sha256').update(scope).update('\n').update(canonical(complete)).digest()

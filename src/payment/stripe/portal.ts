@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import type Stripe from 'stripe'
 import { idOf } from './stripe-events.js'
 
+/** So many Stripe takes. */
+const MAX_PRODUCTS = 10
 /** Changes with what the portal allows below: then Stripe gets a new configuration. */
 const EDITION = 1
 
@@ -45,7 +47,7 @@ async function make(stripe: Stripe, key: string, prices: readonly string[]): Pro
             ? { enabled: false }
             : {
                 ...{ enabled: true, default_allowed_updates: ['price'], proration_behavior: 'always_invoice' },
-                products: [...byProduct].map(([product, its]) => ({ product, prices: its })),
+                products: [...byProduct].slice(0, MAX_PRODUCTS).map(([product, its]) => ({ product, prices: its })),
                 schedule_at_period_end: {
                   conditions: [{ type: 'decreasing_item_amount' }, { type: 'shortening_interval' }],
                 },

@@ -7,12 +7,23 @@ import { useService } from '../../support/service.js'
 
 const context = useService({ env: { BASE_URL: 'https://easel.example' } })
 let description: OpenAPI3
+const documents = new Map<string, OpenAPI3>()
 
 beforeAll(async () => {
-  description = await (await fetch(`${context.service.url}/openapi.json`)).json()
+  for (const path of ['/openapi.json', '/admin/v1/openapi.json'])
+    documents.set(path, await (await fetch(`${context.service.url}${path}`)).json())
+  description = documents.get('/openapi.json') as OpenAPI3
 })
 
-describe('/openapi.json', () => {
+describe.each([
+  ['/openapi.json', 'openapi.json'],
+  ['/admin/v1/openapi.json', 'admin-openapi.json'],
+])('%s', (path, file) => {
+  let description: OpenAPI3
+  beforeAll(() => {
+    description = documents.get(path) as OpenAPI3
+  })
+
   it('is an OpenAPI 3.1 description that a linter has nothing to say about', async () => {
     const config = await createConfig({ extends: ['recommended'] })
     const problems = await lintFromString({ source: JSON.stringify(description), config })
@@ -37,6 +48,12 @@ describe('/openapi.json', () => {
     expect(refused).toEqual([])
   })
 
+  it('is the file in docs/ that `npm run generate` writes anew when the API has changed', () => {
+    expect(description).toEqual(JSON.parse(readFileSync(new URL(`../../../docs/${file}`, import.meta.url), 'utf8')))
+  })
+})
+
+describe('/openapi.json', () => {
   it('names the headers that only some operations have', () => {
     type Operations = Record<string, Record<string, { responses: Record<number, { headers?: object }> }>>
     const paths = description.paths as unknown as Operations
@@ -50,12 +67,6 @@ describe('/openapi.json', () => {
       expect.arrayContaining(['Retry-After', 'X-Eta-Seconds']),
     )
     expect(headers('/v1/images/generate', 'post', 202)).toContain('Webhook-Secret')
-  })
-
-  it('is docs/openapi.json, which `npm run generate` writes anew when the API has changed', () => {
-    expect(description).toEqual(
-      JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8')),
-    )
   })
 })
 

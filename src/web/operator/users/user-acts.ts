@@ -9,11 +9,12 @@ import {
   setRole,
 } from '../../../core/operator/accounts.js'
 import type { Acting } from '../../../core/operator/acting.js'
-import { type Administration, endOfDay } from '../../../core/operator/administration.js'
+import type { Administration } from '../../../core/operator/administration.js'
 import { adjustCredits, grantCredits, LARGE_GRANT } from '../../../core/operator/credits.js'
 import { cancelAsOperator } from '../../../core/operator/generations.js'
 import { revokeKey } from '../../../core/operator/keys.js'
 import { removeSubscription, setSubscription } from '../../../core/operator/subscriptions.js'
+import { endOfDay } from '../../../lib/moments.js'
 import { number } from '../../parts/text.js'
 import { inForm, line, mistake, readForm, reason } from '../parts/operator-forms.js'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { KeyLimits, OwnKey } from '../../../core/accounts/api-key.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { endOfDay } from '../../../core/operator/administration.js'
+import { endOfDay } from '../../../lib/moments.js'
 import { Field } from '../../parts/page-parts.js'
 import { counted, Moment, number } from '../../parts/text.js'
 

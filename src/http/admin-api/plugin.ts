@@ -1,0 +1,38 @@
+import { beyondScope, notOperatorNow } from '../../core/errors.js'
+import { type AuthenticationOptions, registerAuthentication } from '../shared/authentication.js'
+import type { App } from '../shared/fastify-app.js'
+import { type RateLimit, registerRateLimit } from '../shared/rate-limit.js'
+import { type AccountPorts, accountRoutes } from './account-routes.js'
+import { creditRoutes } from './credit-routes.js'
+import { keyRoutes } from './key-routes.js'
+
+export type AdminPorts = AccountPorts
+
+export interface AdminApiOptions {
+  readonly ports: AdminPorts
+  readonly authentication: AuthenticationOptions
+  /** Its window; how many requests fit into it is MAX_REQUESTS. */
+  readonly limit: RateLimit
+}
+
+/** Of one key, in a window of the rate limit: a program that onboards people makes a few calls for each. */
+const MAX_REQUESTS = 300
+
+/** Administration over HTTP, for the keys of operators: one encapsulated scope under /admin/v1. */
+export async function adminApi(app: App, { ports, authentication, limit }: AdminApiOptions): Promise<void> {
+  registerAuthentication(app, { ...authentication, forOperators: true })
+  await registerRateLimit(app, { ...limit, max: MAX_REQUESTS }, ({ caller }) => `rate:admin:${caller.keyId}`)
+  // The first hook after the limiter and before the body is read.
+  app.addHook('preParsing', ({ caller, method, routeOptions }, _reply, payload, next) => {
+    const { operatorScope: scope } = caller
+    if (!scope) return next(notOperatorNow())
+    const { changes } = routeOptions.config
+    const reads = method === 'GET' || method === 'HEAD'
+    if (reads || scope === 'all' || scope === changes) return next(null, payload)
+    next(beyondScope(scope, changes ? `the scope "${changes}" or "all"` : 'the scope "all"'))
+  })
+  app.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'))
+  accountRoutes(app, ports)
+  creditRoutes(app, ports)
+  keyRoutes(app, ports, authentication.keyPrefix)
+}

@@ -1,0 +1,207 @@
+/** Command lines as requests of /admin/v1: the tests of the command line are those of the API, too. */
+import { pino } from 'pino'
+import { apiKeyHint, hashApiKey, newApiKey } from '../../src/core/accounts/api-key.js'
+import { accountStore } from '../../src/db/accounts/accounts.js'
+import type { Database } from '../../src/db/client.js'
+import { administration } from '../../src/db/operator/administration.js'
+import type { App } from '../../src/http/shared/fastify-app.js'
+import { imageStore } from '../../src/images/open-image-store.js'
+import { adminPorts } from '../../src/process/admin-ports.js'
+import { parseConfig } from '../../src/process/config.js'
+import { type Foundation, openFoundation } from '../../src/process/foundation.js'
+import { buildBareApp } from '../support/bare-app.js'
+import { expectDescribed } from '../support/described.js'
+
+export const ADMIN_ACTOR = 'zz-operator (key tests)'
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever JSON came back
+type Json = any
+
+interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly body?: object
+  /** The answer as the command shows it. */
+  readonly shown?: (body: Json) => Json
+}
+
+interface Line {
+  readonly args: readonly string[]
+  readonly options: Readonly<Record<string, string | true | readonly string[]>>
+}
+
+/** By the words that a command begins with. Undefined: this form of it has no endpoint. */
+export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> = {
+  'user create': ({ args: [username], options }) => ({
+    ...post('/accounts', {
+      ...{ username, credits: number(options.credits), plan: options.plan, until: options.until },
+      ...{ email: options.email, role: options.operator && 'operator', ...asked(options) },
+    }),
+    shown: ({ id, username, credits, subscription }) => ({ id, username, credits, subscription }),
+  }),
+  'user show': ({ args: [name] }) => ({
+    ...get(`/accounts/${part(name)}`),
+    shown: ({ active_generations, ...account }) => ({ ...account, active_jobs: active_generations }),
+  }),
+  'user delete': ({ args: [name], options }) => ({
+    ...{ method: 'DELETE', path: `/accounts/${part(name)}${options.purge ? '?purge=true' : ''}` },
+    shown: ({ canceled_generations, ...rest }) => ({ ...rest, canceled_jobs: canceled_generations }),
+  }),
+  'user email': ({ args: [name, address], options }) =>
+    (address === undefined) === (options.none === undefined)
+      ? undefined
+      : {
+          ...patch(`/accounts/${part(name)}`, { email: address ?? null, ...asked(options) }),
+          shown: ({ username, email }) => ({ username, email }),
+        },
+  'user role': ({ args: [name, role], options }) => ({
+    ...patch(`/accounts/${part(name)}`, { role, ...asked(options) }),
+    shown: ({ username, role }) => ({ username, role }),
+  }),
+  'subscription set': ({ args: [name], options: { plan, status, until, none, ...options } }) => {
+    const path = `/accounts/${part(name)}/subscription`
+    if (none) return plan || status || until ? undefined : { method: 'DELETE', path }
+    return { method: 'PUT', path, body: { plan, status, until, ...asked(options) } }
+  },
+  'credits grant': ({ args: [name, n], options }) =>
+    post(`/accounts/${part(name)}/credits/grants`, {
+      ...{ amount: number(n), note: options.note, ref: options.ref, ...asked(options) },
+    }),
+  'credits adjust': ({ args: [name, n], options }) =>
+    post(`/accounts/${part(name)}/credits/adjustments`, {
+      ...{ amount: number(n), below_zero: options['below-zero'], ...asked(options) },
+    }),
+  'credits history': ({ args: [name] }) => ({
+    ...get(`/accounts/${part(name)}/credits/history?limit=100`),
+    shown: ({ entries }) => entries.reverse(),
+  }),
+  'key create': ({ args: [name], options }) =>
+    post(`/accounts/${part(name)}/keys`, {
+      ...{ kind: options.developer ? 'developer' : options.operator ? 'operator' : undefined, name: options.name },
+      ...{ concurrency: number(options.concurrency), scope: options.scope, ...limits(options), ...asked(options) },
+    }),
+  'key change': ({ args: [id], options }) => ({
+    ...patch(`/keys/${part(id)}`, { name: options.name, ...limits(options), ...asked(options) }),
+    shown: (body) => body,
+  }),
+  'key list': ({ args: [name] }) => ({ ...get(`/accounts/${part(name)}/keys`), shown: ({ keys }) => keys }),
+  'key revoke': ({ args: [id] }) => ({ method: 'DELETE', path: `/keys/${part(id)}` }),
+  usage: ({ args: [name], options: { since, until } }) => ({
+    ...get(`/accounts/${part(name)}/usage${query({ since, until })}`),
+    shown: ({ usage }) => usage,
+  }),
+}
+
+const part = (text: string | undefined) => encodeURIComponent(text ?? '')
+const get = (path: string): Call => ({ method: 'GET', path })
+const post = (path: string, body: object): Call => ({ method: 'POST', path, body })
+const patch = (path: string, body: object): Call => ({ method: 'PATCH', path, body })
+const number = (text: unknown) => (typeof text === 'string' && /^[+-]?\d+$/.test(text) ? Number(text) : text)
+const asked = ({ yes, reason }: Line['options']) => ({ meant: yes, reason })
+const limits = (options: Line['options']) => ({
+  until: options['no-until'] ? null : options.until,
+  monthly_limit: options['no-monthly-limit'] ? null : number(options['monthly-limit']),
+  models: options['no-model'] ? null : (options.model as string[] | undefined)?.map(number),
+})
+const query = (fields: Readonly<Record<string, unknown>>) => {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return given.length > 0 ? `?${new URLSearchParams(given as [string, string][])}` : ''
+}
+
+const FLAGS = [
+  'yes',
+  'purge',
+  'none',
+  'operator',
+  'developer',
+  'below-zero',
+  'no-until',
+  'no-monthly-limit',
+  'no-model',
+]
+
+function lineOf(words: readonly string[]): Line {
+  const args: string[] = []
+  const options: Record<string, string | true | string[]> = {}
+  for (let n = 0; n < words.length; n++) {
+    const word = words[n] as string
+    const name = word.startsWith('--') ? word.slice(2) : undefined
+    if (name === undefined) args.push(word)
+    else if (FLAGS.includes(name)) options[name] = true
+    else if (name === 'model')
+      options.model = [...((options.model as string[] | undefined) ?? []), words[++n] as string]
+    else options[name] = words[++n] as string
+  }
+  return { args, options }
+}
+
+/** The commands that were sent. */
+export const driven = new Set<string>()
+
+export interface AdminDriver {
+  /** Undefined: the command has no endpoint. */
+  call(words: readonly string[]): Promise<{ readonly status: number; readonly body: Json } | undefined>
+  close(): Promise<void>
+}
+
+export function adminDriver(db: Database, env: Readonly<Record<string, string>>): AdminDriver {
+  let opened: Promise<{ app: App; foundation: Foundation; key: string }> | undefined
+  const open = async () => {
+    const config = parseConfig(env)
+    const foundation = await openFoundation(config, pino({ level: 'silent' }), { maxConnections: 4 })
+    const { counter } = foundation
+    const app = await buildBareApp({
+      admin: {
+        ports: adminPorts(config, foundation, imageStore(config)),
+        authentication: { accounts: accountStore(foundation.db), guesses: counter, keyPrefix: 'easel' },
+        limit: { counter, max: 0, windowSeconds: 1 },
+      },
+    })
+    return { app, foundation, key: await givenOperatorKey(db) }
+  }
+  return {
+    async call(words) {
+      const two = words.slice(0, 2).join(' ')
+      const command = CALLS[two] ? two : (words[0] as string)
+      const asked = CALLS[command]?.(lineOf(words.slice(command.split(' ').length)))
+      if (!asked) return undefined
+      driven.add(command)
+      opened ??= open()
+      const { app, key } = await opened
+      const { method, body, shown = (it: Json) => it } = asked
+      const url = `/admin/v1${asked.path}`
+      const answer = await app.inject({
+        method,
+        url,
+        headers: { authorization: `Bearer ${key}` },
+        ...(body && { payload: body }),
+      })
+      const { statusCode: status, headers } = answer
+      expectDescribed(method, url, { status, headers: new Headers(headers as Record<string, string>) })
+      return { status, body: status < 400 ? shown(answer.json()) : answer.json() }
+    },
+    async close() {
+      const { app, foundation } = (await opened) ?? {}
+      await app?.close()
+      await foundation?.close()
+    },
+  }
+}
+
+/** Straight into the tables: what operators did is what the tests look at. */
+async function givenOperatorKey(db: Database): Promise<string> {
+  const { accounts, keys } = administration(db)
+  const [username] = ADMIN_ACTOR.split(' ') as [string]
+  const created = await accounts.create({
+    username,
+    credits: 0,
+    subscription: undefined,
+    email: undefined,
+    role: 'operator',
+  })
+  if (!('id' in created)) throw new Error(`there is a ${username} already`)
+  const key = newApiKey('easel-operator')
+  const facts = { hash: hashApiKey(key), hint: apiKeyHint(key), name: 'tests' }
+  await keys.create({ userId: created.id, kind: 'operator', scope: 'all', ...facts })
+  return key
+}

@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { OperatorScope } from '../../../src/core/accounts/account.js'
+import { apiKeyHint, hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
+import { administration } from '../../../src/db/operator/administration.js'
+import { call } from '../../support/client.js'
+import { creditsOf, givenUser } from '../../support/givens.js'
+import { useService } from '../../support/service.js'
+import { unrecordable } from '../../support/unrecordable.js'
+
+const context = useService()
+
+async function givenOperatorKey(scope: OperatorScope = 'all', name = 'billing') {
+  const { db } = context.service
+  const user = await givenUser(db)
+  await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [user.id])
+  const key = newApiKey('easel-operator')
+  const facts = { hash: hashApiKey(key), hint: apiKeyHint(key), name }
+  const id = await administration(db).keys.create({ userId: user.id, kind: 'operator', scope, ...facts })
+  return { key, id, user }
+}
+
+const send = (
+  key: string | undefined,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+) => call(context.service.url, method, `/admin/v1${path}`, { ...(key && { key }), body, headers })
+
+const actsOn = async (target: string) => {
+  const sql = 'SELECT actor, action, reason FROM operator_actions WHERE target = $1 ORDER BY id'
+  return (await context.service.db.pool.query(sql, [target])).rows
+}
+
+describe('/admin/v1', () => {
+  it('is for operator keys alone, and operator keys are for it alone', async () => {
+    const { url } = context.service
+    const { key } = await givenOperatorKey()
+    const personal = await givenUser(context.service.db)
+    expect((await send(undefined, 'GET', '/accounts')).status).toBe(401)
+    expect((await send(newApiKey('easel-operator'), 'GET', '/accounts')).status).toBe(401)
+    expect(await send(personal.key, 'GET', '/accounts')).toMatchObject({
+      status: 403,
+      body: { error: 'Only operator keys work on /admin/v1: make one with "easel key create NAME --operator".' },
+    })
+    expect((await send(key, 'GET', '/accounts')).status).toBe(200)
+    const refused = 'Operator keys work on /admin/v1 only; use a personal or developer API key here.'
+    expect(await call(url, 'GET', '/api/v1/account', { key })).toMatchObject({ status: 403, body: { error: refused } })
+    const image = { prompt: 'a lighthouse', model: 'sdxl' }
+    expect(await call(url, 'POST', '/v1/images/generate', { key, body: image })).toMatchObject({
+      status: 403,
+      body: { success: false, error: { code: 'forbidden', message: refused } },
+    })
+    expect((await call(url, 'POST', '/mcp', { key, body: {} })).status).toBe(403)
+  })
+
+  it('lets a key do nothing once its account is no operator any more, is deleted, or the key is revoked', async () => {
+    const { db } = context.service
+    const { key, user } = await givenOperatorKey()
+    await db.pool.query(`UPDATE users SET role = 'subscriber' WHERE id = $1`, [user.id])
+    expect(await send(key, 'GET', '/accounts')).toMatchObject({
+      status: 403,
+      body: { error: 'The account of this key is no operator any more: use the key of an operator.' },
+    })
+    const other = await givenOperatorKey()
+    await administration(db).keys.revoke(other.id)
+    expect((await send(other.key, 'GET', '/accounts')).status).toBe(401)
+    const third = await givenOperatorKey()
+    await administration(db).accounts.delete(third.user.id)
+    expect((await send(third.key, 'GET', '/accounts')).status).toBe(401)
+  })
+
+  it('has its own rate limit, of each key, of which it tells', async () => {
+    const { key } = await givenOperatorKey()
+    const { headers } = await send(key, 'GET', '/accounts')
+    expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['300', '299'])
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('records each act with the key and the reason, of the header or of the field', async () => {
+    const { db } = context.service
+    const { key, user: operator } = await givenOperatorKey()
+    const { username } = await givenUser(db)
+    const path = `/accounts/${username}/credits/grants`
+    expect((await send(key, 'POST', path, { amount: 5, reason: 'an outage' })).status).toBe(201)
+    const header = Buffer.from('Überweisung').toString('latin1')
+    expect((await send(key, 'POST', path, { amount: 1 }, { 'x-reason': header })).status).toBe(201)
+    const actor = `${operator.username} (key billing)`
+    expect(await actsOn(username)).toEqual([
+      { actor, action: 'granted 5 credits', reason: 'an outage' },
+      { actor, action: 'granted 1 credit', reason: 'Überweisung' },
+    ])
+    expect(await send(key, 'POST', path, { amount: 1 }, { 'x-reason': 'x'.repeat(501) })).toMatchObject({
+      status: 400,
+      body: { error: 'reason must be one line of 1 to 500 characters.' },
+    })
+    const adjust = `/accounts/${username}/credits/adjustments`
+    expect(await send(key, 'POST', adjust, { amount: -1 })).toMatchObject({
+      status: 400,
+      body: { error: 'reason is missing: say why in the field reason or the header X-Reason.' },
+    })
+  })
+
+  it('gives accounts in pages', async () => {
+    const { db } = context.service
+    const { key } = await givenOperatorKey()
+    const users = [await givenUser(db), await givenUser(db), await givenUser(db)].map((it) => it.username)
+    const found: string[] = []
+    let cursor = ''
+    do {
+      const { body } = await send(key, 'GET', `/accounts?text=user-&limit=2${cursor}`)
+      expect(body.accounts.length).toBeLessThanOrEqual(2)
+      found.push(...body.accounts.map((it: { username: string }) => it.username))
+      cursor = body.next_cursor ? `&cursor=${body.next_cursor}` : ''
+    } while (cursor)
+    expect(found).toEqual(expect.arrayContaining(users))
+    expect(new Set(found).size).toBe(found.length)
+    for (const cursor of ['x', Buffer.from('a:b').toString('base64url'), 'é'])
+      expect((await send(key, 'GET', `/accounts?cursor=${cursor}`)).status).toBe(400)
+  })
+})
+
+describe('the scope of an operator key', () => {
+  it('says what it may change; all of them may read', async () => {
+    const { db } = context.service
+    const { username } = await givenUser(db)
+    const grant = (key: string) => send(key, 'POST', `/accounts/${username}/credits/grants`, { amount: 1 })
+    for (const scope of ['read', 'models'] as const) {
+      const { key } = await givenOperatorKey(scope)
+      expect((await send(key, 'GET', `/accounts/${username}`)).status).toBe(200)
+      expect(await grant(key)).toMatchObject({
+        status: 403,
+        body: {
+          error: `This key has the scope "${scope}", and this needs the scope "accounts" or "all": use a key that may do it.`,
+        },
+      })
+    }
+    expect((await grant((await givenOperatorKey('accounts')).key)).status).toBe(201)
+    expect(await creditsOf(db, { id: (await administration(db).accounts.find(username))?.id ?? '' })).toBe(101)
+  })
+
+  it('"accounts" gives nobody what operators may do: not the role, not a key, not the address of an operator', async () => {
+    const { key, id, user } = await givenOperatorKey('accounts')
+    const { username } = await givenUser(context.service.db)
+    for (const [method, path, body] of [
+      ['POST', '/accounts', { username: `op-${randomUUID().slice(0, 8)}`, role: 'operator' }],
+      ['PATCH', `/accounts/${username}`, { role: 'operator' }],
+      ['PATCH', `/accounts/${user.username}`, { email: 'mine@example.com' }],
+      ['POST', `/accounts/${user.username}/keys`, { kind: 'operator', scope: 'all' }],
+      ['PATCH', `/keys/${id}`, { until: null }],
+      ['DELETE', `/accounts/${user.username}`, undefined],
+    ] as const)
+      expect([path, (await send(key, method, path, body)).status]).toEqual([path, 403])
+    expect((await send(key, 'PATCH', `/accounts/${username}`, { email: `${username}@example.com` })).status).toBe(200)
+    const all = await givenOperatorKey()
+    expect((await send(all.key, 'PATCH', `/accounts/${username}`, { role: 'operator' })).status).toBe(200)
+  })
+})
+
+describe('an Idempotency-Key of /admin/v1', () => {
+  it('does it once, however often and at once it is sent, and gives the first answer again', async () => {
+    const { db } = context.service
+    const { key } = await givenOperatorKey()
+    const user = await givenUser(db, { credits: 0 })
+    const headers = { 'idempotency-key': randomUUID() }
+    const grant = (amount: number) =>
+      send(key, 'POST', `/accounts/${user.username}/credits/grants`, { amount }, headers)
+    const answers = await Promise.all([1, 2, 3, 4].map(() => grant(7)))
+    for (const { status, body } of answers)
+      expect([status, body]).toEqual([201, { username: user.username, credits: 7, granted: true }])
+    expect(answers.filter((it) => it.headers.get('idempotent-replayed') === 'true')).toHaveLength(3)
+    expect(await creditsOf(db, user)).toBe(7)
+    expect((await grant(8)).status).toBe(422)
+    const other = await givenUser(db)
+    const elsewhere = await send(key, 'POST', `/accounts/${other.username}/credits/grants`, { amount: 7 }, headers)
+    expect(elsewhere.status).toBe(422)
+    expect(await actsOn(user.username)).toHaveLength(1)
+    // Of the key that it was sent with alone.
+    const second = await givenOperatorKey()
+    expect(
+      (await send(second.key, 'POST', `/accounts/${user.username}/credits/grants`, { amount: 1 }, headers)).status,
+    ).toBe(201)
+  })
+
+  it('keeps no answer of what was refused or could not be done: it is done when it is sent again', async () => {
+    const { db } = context.service
+    const { key } = await givenOperatorKey()
+    const username = `late-${randomUUID().slice(0, 8)}`
+    const headers = { 'idempotency-key': randomUUID() }
+    const grant = () => send(key, 'POST', `/accounts/${username}/credits/grants`, { amount: 7 }, headers)
+    expect((await grant()).status).toBe(404)
+    expect((await send(key, 'POST', '/accounts', { username })).status).toBe(201)
+    await unrecordable(db, async () => expect((await grant()).status).toBe(500))
+    expect(await grant()).toMatchObject({ status: 201, body: { credits: 7 } })
+    expect((await grant()).headers.get('idempotent-replayed')).toBe('true')
+  })
+
+  it('shows a new key once: a repeat names it, and it is stored nowhere', async () => {
+    const { db } = context.service
+    const { key } = await givenOperatorKey()
+    const { username } = await givenUser(db)
+    const headers = { 'idempotency-key': randomUUID() }
+    const create = () => send(key, 'POST', `/accounts/${username}/keys`, { name: 'shop' }, headers)
+    const first = await create()
+    expect(first).toMatchObject({
+      status: 201,
+      body: { id: expect.any(String), key: expect.stringMatching(/^easel_/) },
+    })
+    const again = await create()
+    expect(again).toMatchObject({
+      status: 201,
+      body: { id: first.body.id, key: null, note: expect.stringContaining('shown once') },
+    })
+    const { rows } = await db.pool.query('SELECT r::text AS row FROM admin_requests r')
+    expect(rows.filter(({ row }) => row.includes(first.body.key.slice(6)))).toEqual([])
+    expect(rows.length).toBeGreaterThan(0)
+  })
+
+  it('is forgotten after a day', async () => {
+    const { db } = context.service
+    const { key } = await givenOperatorKey()
+    const { username } = await givenUser(db, { credits: 0 })
+    const headers = { 'idempotency-key': randomUUID() }
+    const grant = () => send(key, 'POST', `/accounts/${username}/credits/grants`, { amount: 7 }, headers)
+    await grant()
+    await db.pool.query(`UPDATE admin_requests SET created_at = now() - interval '25 hours' WHERE key = $1`, [
+      headers['idempotency-key'],
+    ])
+    expect((await grant()).body).toMatchObject({ credits: 14 })
+  })
+})
