@@ -1,8 +1,9 @@
 /** The file of `easel models import`. */
 import { dirname, resolve } from 'node:path'
 import type { ImportedModel } from '../db/operator/catalog.js'
+import { requireDistinct } from '../http/shared/entries.js'
 import { modelOfEntry } from '../process/model-entry.js'
-import { readEntries, readText, requireDistinct } from './json-file.js'
+import { readEntries, readText } from './json-file.js'
 
 /** @throws OperatorError with one sentence that names the entry and the field */
 export async function readModelFile(path: string): Promise<ImportedModel[]> {

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import { importPacks, retirePack } from '../core/operator/packs.js'
+import { importPacks, packPrices, retirePack } from '../core/operator/packs.js'
+import { requireDistinct } from '../http/shared/entries.js'
 import { packOfEntry, toPackEntry } from '../http/shared/pack-entry.js'
 import { requirePricesOf } from '../process/required-prices.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { readEntries, requireDistinct } from './json-file.js'
+import { readEntries } from './json-file.js'
 import { plural, table } from './output.js'
 
 export function packCommands(program: Command, run: Runner): void {
@@ -26,7 +27,8 @@ export function packCommands(program: Command, run: Runner): void {
 async function importFile({ acting, config }: Operator, file: string, { reason }: ReasonOption) {
   const packs = await readEntries(file, 'packs', packOfEntry)
   requireDistinct('name', packs, ({ name }) => name)
-  await importPacks(acting(reason), packs, (items) => requirePricesOf(config, items))
+  await requirePricesOf(config, packPrices(packs))
+  await importPacks(acting(reason), packs)
   return { json: { imported: packs.length }, text: `Imported ${plural(packs.length, 'pack')}.` }
 }
 

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { Plan } from '../core/accounts/plan.js'
-import { importPlans, requirePlan, retirePlan } from '../core/operator/plans.js'
+import { importPlans, planPrices, requirePlan, retirePlan } from '../core/operator/plans.js'
+import { requireDistinct } from '../http/shared/entries.js'
 import { planOfEntry, toPlanEntry } from '../http/shared/plan-entry.js'
 import { requirePricesOf } from '../process/required-prices.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { readEntries, requireDistinct } from './json-file.js'
+import { readEntries } from './json-file.js'
 import { facts, plural, table } from './output.js'
 
 export function planCommands(program: Command, run: Runner): void {
@@ -28,7 +29,8 @@ export function planCommands(program: Command, run: Runner): void {
 async function importFile({ acting, config }: Operator, file: string, { reason }: ReasonOption) {
   const plans = await readEntries(file, 'plans', planOfEntry)
   requireDistinct('name', plans, ({ name }) => name)
-  await importPlans(acting(reason), plans, (items) => requirePricesOf(config, items))
+  await requirePricesOf(config, planPrices(plans))
+  await importPlans(acting(reason), plans)
   return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.` }
 }
 

@@ -180,7 +180,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       maxWaiting: options.maxWaiting,
     },
     publishedImages: published,
-    admin: { ports: adminPorts(config, foundation, images), authentication, limit },
+    admin: {
+      ports: adminPorts(config, foundation, images, payment?.provider),
+      ...{ authentication, limit, baseUrl: config.baseUrl },
+    },
     website: site.website,
     agents: mcp({
       ports: { ...ports, scaleForModel },

@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { accountMails, keepMails } from '../core/accounts/account-mails.js'
-import { type Priced, requirePrices } from '../core/billing/checked-prices.js'
+import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { shop } from '../core/billing/shop.js'
 import type { PublishedImages } from '../core/images/ports.js'
@@ -62,9 +62,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     workflows: workflowModels(db),
     plans: planStore(db),
     payments: operatorPayments(db),
-    requirePrices: async (items: readonly Priced[]) => {
-      if (shared.provider) await requirePrices(shared.provider, items)
-    },
+    requirePrices: requirePricesAt(shared.provider),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),

@@ -1,4 +1,5 @@
 /** Command lines as requests of /admin/v1: the tests of the command line are those of the API, too. */
+import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { apiKeyHint, hashApiKey, newApiKey } from '../../src/core/accounts/api-key.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
@@ -86,10 +87,56 @@ export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> =
   }),
   'key list': ({ args: [name] }) => ({ ...get(`/accounts/${part(name)}/keys`), shown: ({ keys }) => keys }),
   'key revoke': ({ args: [id] }) => ({ method: 'DELETE', path: `/keys/${part(id)}` }),
+  'user sign-in-link': ({ args: [name], options: { valid, reason } }) => {
+    const [, count, unit = ''] = /^(\d+)([dhm])$/.exec(`${valid}`) ?? []
+    const minutes = count && Number(count) * ({ d: 1440, h: 60, m: 1 }[unit] ?? 0)
+    return post(`/accounts/${part(name)}/sign-in-link`, { minutes: minutes ?? valid, reason })
+  },
+  'user rotate-webhook-secret': ({ args: [name], options: { reason } }) =>
+    post(`/accounts/${part(name)}/webhook-secret`, { reason }),
+  'plans import': ({ args: [file], options: { reason } }) => {
+    const plans = jsonIn(file)
+    return plans && post('/plans/import', { plans, reason })
+  },
+  'plans list': () => ({ ...get('/plans'), shown: ({ plans }) => plans.map(asPlanEntry) }),
+  'plans show': ({ args: [name] }) => get(`/plans/${part(name)}`),
+  'plans retire': ({ args: [name] }) => ({ method: 'DELETE', path: `/plans/${part(name)}` }),
+  'models enable': ({ args: [id], options: { reason } }) => patch(`/models/${part(id)}`, { enabled: true, reason }),
+  'models disable': ({ args: [id], options: { reason } }) => patch(`/models/${part(id)}`, { enabled: false, reason }),
+  'models price': ({ args: [id, n], options: { reason } }) =>
+    patch(`/models/${part(id)}`, { credits_per_image: number(n), reason }),
+  queue: () => get('/queue'),
+  pause: ({ options }) => post('/pauses', { ...pausable(options), reason: options.reason }),
+  resume: ({ options }) => ({ method: 'DELETE', path: `/pauses${query(pausable(options))}` }),
+  'images remove': ({ args: [slug] }) => ({ method: 'DELETE', path: `/images/${part(slug)}` }),
+  'moderation list': ({ options: { user, category, limit } }) => ({
+    ...get(`/moderation/refusals${query({ username: user, category, limit })}`),
+    shown: ({ refusals }) => refusals,
+  }),
+  'moderation repeated': ({ options: { limit } }) => ({
+    ...get(`/moderation/repeated${query({ limit })}`),
+    shown: ({ accounts }) => accounts,
+  }),
+  'moderation wrong': ({ args: [id] }) => post(`/moderation/refusals/${part(id)}/wrong`, {}),
   usage: ({ args: [name], options: { since, until } }) => ({
     ...get(`/accounts/${part(name)}/usage${query({ since, until })}`),
     shown: ({ usage }) => usage,
   }),
+}
+
+const jsonIn = (path = ''): Json => {
+  try {
+    const value = JSON.parse(readFileSync(path, 'utf8'))
+    return Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+const asPlanEntry = ({ subscribers: _, retired_at, ...plan }: Json) => ({ ...plan, ...(retired_at && { retired_at }) })
+const pausable = ({ model, backend }: Line['options']) => {
+  const [file] = (model as string[] | undefined) ?? []
+  if (file !== undefined) return { scope: 'model', target: backend === undefined ? file : undefined }
+  return backend === undefined ? { scope: 'all' } : { scope: 'backend', target: backend }
 }
 
 const part = (text: string | undefined) => encodeURIComponent(text ?? '')
@@ -155,6 +202,7 @@ export function adminDriver(db: Database, env: Readonly<Record<string, string>>)
         ports: adminPorts(config, foundation, imageStore(config)),
         authentication: { accounts: accountStore(foundation.db), guesses: counter, keyPrefix: 'easel' },
         limit: { counter, max: 0, windowSeconds: 1 },
+        baseUrl: config.baseUrl,
       },
     })
     return { app, foundation, key: await givenOperatorKey(db) }
@@ -170,10 +218,12 @@ export function adminDriver(db: Database, env: Readonly<Record<string, string>>)
       const { app, key } = await opened
       const { method, body, shown = (it: Json) => it } = asked
       const url = `/admin/v1${asked.path}`
+      const { reason } = lineOf(words).options
+      const why = method === 'DELETE' && typeof reason === 'string' ? { 'x-reason': reason } : {}
       const answer = await app.inject({
         method,
         url,
-        headers: { authorization: `Bearer ${key}` },
+        headers: { authorization: `Bearer ${key}`, ...why },
         ...(body && { payload: body }),
       })
       const { statusCode: status, headers } = answer

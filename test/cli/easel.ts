@@ -1,6 +1,6 @@
 /** Easel's command line as an operator meets it, over a database and an image directory of the file's own. */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
@@ -20,7 +20,7 @@ export interface Easel {
   /** The image directory. */
   readonly storage: string
   readonly env: Record<string, string>
-  /** Who is recorded, as LIKE has it. */
+  /** Who is recorded. */
   readonly actor: string
   /** One command line, its words separated by blanks or given one by one. */
   run(line: string | readonly string[], env?: Record<string, string>, password?: string): Promise<Ran>
@@ -89,7 +89,7 @@ export function useEasel({ each = false }: { readonly each?: boolean } = {}): Ea
   }
   return Object.assign(held, {
     run,
-    actor: isAdmin ? ADMIN_ACTOR : 'command line (%',
+    actor: isAdmin ? ADMIN_ACTOR : `command line (${userInfo().username})`,
     json: async (line: string | readonly string[], env?: Record<string, string>) =>
       (isAdmin && !env && (await sent(line))) ||
       JSON.parse(await succeed(typeof line === 'string' ? `${line} --json` : [...line, '--json'], env)),

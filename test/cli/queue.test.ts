@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { SAMPLERS } from '../../src/core/generations/generation.js'
 import { backendRegistry } from '../../src/db/generations/backends.js'
@@ -8,7 +7,7 @@ import { standInWorker } from '../support/stand-in-worker.js'
 import { useEasel } from './easel.js'
 
 const easel = useEasel()
-const ACTOR = `command line (${userInfo().username})`
+const ACTOR = easel.actor
 
 const newestActs = async (count: number) => {
   const { items } = await operatorActionStore(easel.db).list({ limit: count, after: undefined })

@@ -47,7 +47,7 @@ it('whoever gives access to an account is recorded, with the reason', async () =
   await easel.json('user sign-in-link frank --reason lost-password')
   await easel.run('user password frank', {}, 'a few good words')
   const { rows } = await easel.db.pool.query(
-    `SELECT action, reason FROM operator_actions WHERE target = 'frank' AND (actor LIKE $1 OR actor LIKE 'command line (%')
+    `SELECT action, reason FROM operator_actions WHERE target = 'frank' AND (actor = $1 OR actor LIKE 'command line (%')
       ORDER BY id`,
     [easel.actor],
   )

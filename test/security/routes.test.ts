@@ -36,6 +36,17 @@ const OF_ADMINISTRATION = [
   ...['GET /admin/v1/accounts/:name/keys', 'POST /admin/v1/accounts/:name/keys'],
   'GET /admin/v1/accounts/:name/usage',
   ...['DELETE /admin/v1/keys/:id', 'PATCH /admin/v1/keys/:id'],
+  ...['POST /admin/v1/accounts/import', 'PUT /admin/v1/accounts/:name/password'],
+  ...['POST /admin/v1/accounts/:name/sign-in-link', 'POST /admin/v1/accounts/:name/webhook-secret'],
+  ...['GET /admin/v1/plans', 'POST /admin/v1/plans/import'],
+  ...['GET /admin/v1/plans/:name', 'DELETE /admin/v1/plans/:name'],
+  'PATCH /admin/v1/models/:id',
+  'GET /admin/v1/queue',
+  ...['GET', 'POST', 'DELETE'].map((method) => `${method} /admin/v1/pauses`),
+  ...['GET /admin/v1/moderation/refusals', 'GET /admin/v1/moderation/repeated'],
+  'POST /admin/v1/moderation/refusals/:id/wrong',
+  'DELETE /admin/v1/images/:slug',
+  ...['GET /admin/v1/acts', 'GET /admin/v1/audit'],
 ]
 const OF_OPENAI = ['GET /v1/models', 'GET /v1/models/:id', 'POST /v1/images/generations']
 const WEBHOOKS = [

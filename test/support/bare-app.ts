@@ -38,7 +38,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     openFile: async () => undefined,
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },
-    admin: { ports: nothing, authentication, limit },
+    admin: { ports: nothing, authentication, limit, baseUrl: ORIGIN },
     publishedImages: nothing,
     agents: mcp({
       ports: nothing,

@@ -38,3 +38,12 @@ function problemOf(id: string, price: Price | undefined, every: Priced['every'])
   const is = price.every === null ? 'once' : IS_PAID[price.every]
   return `${id} is paid ${is}; name ${every === null ? 'a price that is paid once' : EVERY[every]}`
 }
+
+/** Asks the payment provider, where there is one, for what is to be sold. @throws as requirePrices */
+export type RequirePrices = (items: readonly Priced[]) => Promise<void>
+
+export const requirePricesAt =
+  (provider: Pick<PaymentProvider, 'price'> | undefined): RequirePrices =>
+  async (items) => {
+    if (provider) await requirePrices(provider, items)
+  }

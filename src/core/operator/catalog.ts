@@ -18,7 +18,7 @@ export interface CatalogChanges {
   setPrice(id: number, credits: number, by: ActedBy): Promise<boolean>
 }
 
-export const noSuchVersion = (id: number) =>
+export const noSuchVersion = (id: number | string) =>
   new AppError('not_found', `No model version has the ID ${id}.`, { parameter: 'model_version_id' })
 
 type CatalogStores = { readonly catalog: CatalogChanges }

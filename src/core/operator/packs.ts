@@ -1,7 +1,7 @@
+import type { Priced } from '../billing/checked-prices.js'
 import type { CreditPack } from '../billing/credit-pack.js'
 import { AppError } from '../errors.js'
 import type { Acting } from './acting.js'
-import type { RequirePrices } from './plans.js'
 
 export interface OperatorPacks {
   /** Retired ones last. */
@@ -16,14 +16,12 @@ export interface PackStores {
   readonly packs: OperatorPacks
 }
 
-/** All or nothing; a retired one is for sale again unless its entry says otherwise. @throws invalid_request, unavailable */
-export async function importPacks(
-  acting: Acting<PackStores>,
-  imported: readonly CreditPack[],
-  requirePrices: RequirePrices,
-): Promise<void> {
-  const sold = imported.filter(({ retiredAt }) => retiredAt === null)
-  await requirePrices(sold.map(({ name, price }) => ({ name, price, every: null })))
+/** What the payment provider is to be asked for before packs are imported, outside any transaction. */
+export const packPrices = (packs: readonly CreditPack[]): Priced[] =>
+  packs.filter(({ retiredAt }) => retiredAt === null).map(({ name, price }) => ({ name, price, every: null }))
+
+/** All or nothing; a retired one is for sale again unless its entry says otherwise. */
+export async function importPacks(acting: Acting<PackStores>, imported: readonly CreditPack[]): Promise<void> {
   const [first, ...others] = imported
   await acting.recorded(
     ({ packs }) => packs.import(imported),

@@ -25,9 +25,6 @@ export type PlanRefusal =
   | { readonly plan: string; readonly model: number }
   | { readonly plan: string; readonly other: string; readonly price: string }
 
-/** Asks the payment provider, where there is one, for what is to be sold. @throws invalid_request, unavailable */
-export type RequirePrices = (items: readonly Priced[]) => Promise<void>
-
 export interface PlanStores {
   readonly plans: OperatorPlans
 }
@@ -39,15 +36,13 @@ export async function requirePlan({ plans }: PlanStores, name: string): Promise<
   return plan
 }
 
+/** What the payment provider is to be asked for before plans are imported, outside any transaction. */
+export const planPrices = (plans: readonly Plan[]): Priced[] =>
+  plans.filter(({ retiredAt }) => retiredAt === null).map(({ name, price, period: every }) => ({ name, price, every }))
+
 /** All or nothing; a retired one is offered again unless its entry says otherwise. @throws invalid_request */
-export async function importPlans(
-  acting: Acting<PlanStores>,
-  imported: readonly Plan[],
-  requirePrices: RequirePrices,
-): Promise<void> {
+export async function importPlans(acting: Acting<PlanStores>, imported: readonly Plan[]): Promise<void> {
   const [first, ...others] = imported
-  const sold = imported.filter(({ retiredAt }) => retiredAt === null)
-  await requirePrices(sold.map(({ name, price, period: every }) => ({ name, price, every })))
   const refused = await acting.recorded(
     ({ plans }) => plans.import(imported),
     (why) => {

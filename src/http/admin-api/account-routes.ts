@@ -165,7 +165,7 @@ const removeSubscriptionSchema = {
   summary: 'Take a subscription away',
   description: 'Its period ends, too: what expires at the end of it expires now.',
   params: admin.ofAccount,
-  response: { 200: changedSubscription, ...personalRefusals(404) },
+  response: { 200: changedSubscription, ...personalRefusals(400, 404) },
 }
 
 export interface AccountPorts extends ActPorts {

@@ -113,7 +113,7 @@ const revokeSchema = {
   params: ofKey,
   response: {
     200: z.object({ id: z.string(), revoked_at: z.iso.datetime() }).meta({ id: 'AdminRevokedKey' }),
-    ...personalRefusals(404),
+    ...personalRefusals(400, 404),
   },
 }
 

@@ -4,22 +4,30 @@ import type { App } from '../shared/fastify-app.js'
 import { type RateLimit, registerRateLimit } from '../shared/rate-limit.js'
 import { type AccountPorts, accountRoutes } from './account-routes.js'
 import { creditRoutes } from './credit-routes.js'
+import { importRoutes } from './import-routes.js'
 import { keyRoutes } from './key-routes.js'
+import { type LogPorts, logRoutes } from './log-routes.js'
+import { modelRoutes } from './model-routes.js'
+import { type PausePorts, pauseRoutes } from './pause-routes.js'
+import { type PlanPorts, planRoutes } from './plan-routes.js'
+import { signInRoutes } from './sign-in-routes.js'
 
-export type AdminPorts = AccountPorts
+export type AdminPorts = AccountPorts & PlanPorts & PausePorts & LogPorts
 
 export interface AdminApiOptions {
   readonly ports: AdminPorts
   readonly authentication: AuthenticationOptions
   /** Its window; how many requests fit into it is MAX_REQUESTS. */
   readonly limit: RateLimit
+  /** The website's origin, of sign-in links. */
+  readonly baseUrl: string
 }
 
 /** Of one key, in a window of the rate limit: a program that onboards people makes a few calls for each. */
 const MAX_REQUESTS = 300
 
 /** Administration over HTTP, for the keys of operators: one encapsulated scope under /admin/v1. */
-export async function adminApi(app: App, { ports, authentication, limit }: AdminApiOptions): Promise<void> {
+export async function adminApi(app: App, { ports, authentication, limit, baseUrl }: AdminApiOptions): Promise<void> {
   registerAuthentication(app, { ...authentication, forOperators: true })
   await registerRateLimit(app, { ...limit, max: MAX_REQUESTS }, ({ caller }) => `rate:admin:${caller.keyId}`)
   // The first hook after the limiter and before the body is read.
@@ -33,6 +41,12 @@ export async function adminApi(app: App, { ports, authentication, limit }: Admin
   })
   app.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'))
   accountRoutes(app, ports)
+  importRoutes(app, ports)
+  signInRoutes(app, ports, baseUrl)
   creditRoutes(app, ports)
   keyRoutes(app, ports, authentication.keyPrefix)
+  planRoutes(app, ports)
+  modelRoutes(app, ports)
+  pauseRoutes(app, ports)
+  logRoutes(app, ports)
 }

@@ -28,6 +28,12 @@ const ADMIN_TAGS = {
   Accounts: 'Who may generate, and what they are subscribed to',
   Credits: 'What accounts hold',
   Keys: 'API keys, and what was made with them',
+  Plans: 'What subscriptions grant and allow',
+  Models: 'What is generated with',
+  Queue: 'What waits and runs, and pausing it',
+  Images: 'Images that are taken down',
+  Moderation: 'Prompts that were refused',
+  Log: 'What operators did, and what the audit found',
 } as const
 
 /** What each status means, on either interface. */

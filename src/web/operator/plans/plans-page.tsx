@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { invalidParameter } from '../../../core/errors.js'
-import { importPlans, type ListedPlan, noSuchPlan, retirePlan } from '../../../core/operator/plans.js'
+import { importPlans, type ListedPlan, noSuchPlan, planPrices, retirePlan } from '../../../core/operator/plans.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { planOfEntry } from '../../../http/shared/plan-entry.js'
 import { sendPage } from '../../parts/layout.js'
@@ -171,9 +171,8 @@ export function planRoutes(app: App, { ports, shop }: WebsiteOptions): void {
         throw invalidParameter('name', TAKEN)
       const untick = (message: string) => message.replace(/\.$/, ': untick it and save again.')
       const plan = planOfEntry(entryOf(form))
-      await importPlans(actingOf(ports, request, why.form.reason), [plan], ports.requirePrices).catch(
-        inForm({ model_version_id: untick }),
-      )
+      await ports.requirePrices(planPrices([plan]))
+      await importPlans(actingOf(ports, request, why.form.reason), [plan]).catch(inForm({ model_version_id: untick }))
     } catch (error) {
       return show(request, reply, { name: form.existing, form, problem: refusalMessage(error, reply) })
     }
