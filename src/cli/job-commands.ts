@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import { CANCELED } from '../core/generations/failure-reason.js'
-import { type GenerationStatus, PARAMETER_NAMES } from '../core/generations/generation.js'
+import type { GenerationStatus } from '../core/generations/generation.js'
 import type { MadeWith } from '../core/generations/run/backend.js'
 import type { PutBackReason } from '../core/generations/run/ports.js'
 import { requireAccount } from '../core/operator/accounts.js'
 import { cancelAsOperator, noSuchGeneration } from '../core/operator/generations.js'
 import { operatorGenerationStore } from '../db/generations/history.js'
 import { imageStore } from '../images/open-image-store.js'
+import { attemptsOf, type Found, interfaceOf, reportOf, SETTINGS } from '../process/generation-report.js'
 import { oneOf, REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { facts, jsonOf, plural, table } from './output.js'
@@ -33,9 +34,9 @@ export function jobCommands(program: Command, run: Runner): void {
 
 type ListOptions = { readonly status?: GenerationStatus; readonly user?: string; readonly limit?: number }
 
-async function listJobs({ db, stores }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions) {
-  const userId = user === undefined ? undefined : (await requireAccount(stores, user)).id
-  const jobs = await operatorGenerationStore(db).list({ status, userId, limit })
+async function listJobs({ stores }: Operator, { status, user, limit = DEFAULT_LIMIT }: ListOptions) {
+  const accountId = user === undefined ? undefined : (await requireAccount(stores, user)).id
+  const { items: jobs } = await stores.generations.list({ status, accountId }, { limit, after: undefined })
   return {
     json: jobs.map((job) => ({
       ...jsonOf(job, 'id', 'status', 'username', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize'),
@@ -53,9 +54,6 @@ async function listJobs({ db, stores }: Operator, { status, user, limit = DEFAUL
   }
 }
 
-/** How it is drawn: without the texts and the size, which have their own places. */
-const SETTINGS = PARAMETER_NAMES.filter((name) => !['prompt', 'negativePrompt', 'width', 'height'].includes(name))
-
 /** `cfgScale` becomes `cfg scale`. */
 /** How a server was asked for the images, and with which definition of the model. */
 const madeWithOf = ({ backend, version, sampler, scheduler, definition }: MadeWith): string =>
@@ -72,31 +70,10 @@ const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.
 async function showJob({ db, config }: Operator, id: string) {
   const found = await operatorGenerationStore(db).find(id)
   if (!found) throw noSuchGeneration(id)
-  const { generation: g, username, key, images, entries, deliveries } = found
+  const { generation: g, username, key, images } = found
   const traceId = g.traceparent?.split('-')[1]
   const { url } = imageStore(config)
-  const json = {
-    ...jsonOf(g, 'id', 'status', 'error'),
-    username,
-    key: jsonOf(key, 'id', 'kind', 'name'),
-    interface: interfaceOf(found),
-    request_id: g.requestId,
-    trace_id: traceId ?? null,
-    ...jsonOf(g, 'lane', 'metered'),
-    credits_charged: g.cost,
-    ...jsonOf(g, 'modelVersionId', 'modelName', 'filename', 'prompt', 'negativePrompt', 'width', 'height', 'batchSize'),
-    ...jsonOf(g, ...SETTINGS, 'seed', 'attempt', 'tries', 'deaths', 'worker', 'backend'),
-    ...jsonOf(g, 'createdAt', 'startedAt', 'finishedAt', 'deadlineAt', 'leaseUntil'),
-    images: images.map((image) => ({
-      slug: image.slug,
-      url: image.removedAt ? null : url(image.slug),
-      ...jsonOf(image, 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'removedAt', 'removedReason'),
-    })),
-    ledger: entries.map((entry) => jsonOf(entry, 'kind', 'delta', 'balance', 'createdAt')),
-    attempts: attemptsOf(found).map((attempt) => jsonOf(attempt)),
-    // Its path may be a secret.
-    webhooks: deliveries.map((delivery) => ({ ...jsonOf(delivery), url: new URL(delivery.url).origin })),
-  }
+  const json = reportOf(found, url)
   const parts = [
     facts({
       ...{ id: g.id, status: g.status, error: g.error, user: username },
@@ -137,52 +114,6 @@ async function cancelJob({ acting }: Operator, id: string, { reason }: ReasonOpt
   await cancelAsOperator(acting(reason), id)
   const text = `Job ${id} is canceled; its credits were given back.`
   return { json: { id, status: 'failed', error: CANCELED }, text }
-}
-
-/** What happened to a generation, from its submit to its end, for `easel jobs show`. */
-type Found = NonNullable<Awaited<ReturnType<ReturnType<typeof operatorGenerationStore>['find']>>>
-
-interface Attempt {
-  readonly attempt: number
-  readonly worker: string | null
-  readonly backend: string | null
-  /** In the queue before it; null where the time of its claim is not known. */
-  readonly waitedMs: number | null
-  readonly startedAt: Date | null
-  readonly endedAt: Date | null
-  /** Until now, if it still runs. */
-  readonly ranMs: number | null
-  readonly outcome: 'put_back' | 'running' | 'succeeded' | 'failed'
-  readonly reason: string | null
-  /** Whether its failure cost a try. */
-  readonly countedAsTry: boolean
-}
-
-/** Claimed attempts, in order. One that an older version of Easel put back is missing. */
-function attemptsOf({ generation: g, putBack }: Found, now = new Date()): Attempt[] {
-  const rows = putBack.map(({ putBackAt, counted, ...row }) => {
-    return { ...row, endedAt: putBackAt, outcome: 'put_back' as const, countedAsTry: counted }
-  })
-  const outcome = g.status === 'processing' || g.status === 'queued' ? ('running' as const) : g.status
-  const { attempt, worker, backend, claimedAt, finishedAt: endedAt, error: reason } = g
-  const latest = { attempt, worker, backend, claimedAt, endedAt, outcome, reason, countedAsTry: false }
-  let waitsSince = g.createdAt
-  return (worker === null ? rows : [...rows, latest]).map(({ claimedAt, ...it }) => {
-    const claimed = claimedAt ?? (it.attempt === 1 ? g.startedAt : null)
-    // An older version leaves the time of an earlier claim.
-    const startedAt = claimed && claimed >= waitsSince ? claimed : null
-    const waitedMs = startedAt && startedAt.getTime() - waitsSince.getTime()
-    const ranMs = startedAt && (it.endedAt ?? now).getTime() - startedAt.getTime()
-    waitsSince = it.endedAt ?? now
-    const { attempt, worker, backend, endedAt, outcome, reason, countedAsTry } = it
-    return { attempt, worker, backend, waitedMs, startedAt, endedAt, ranMs, outcome, reason, countedAsTry }
-  })
-}
-
-/** Where its submit came in. Agents count as the Personal API. */
-const interfaceOf = ({ generation, key }: Found): 'website' | 'create_image' | 'personal_api' => {
-  if (key.kind === 'website') return 'website'
-  return generation.lane === 'create_image' ? 'create_image' : 'personal_api'
 }
 
 const INTERFACES = { website: 'the website', create_image: 'Create Image', personal_api: 'the Personal API' }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type { ModelVersion } from '../core/catalog/model-version.js'
 import { lowestPrice } from '../core/catalog/price.js'
-import { MAX_PRICE, setEnabled, setPrice } from '../core/operator/catalog.js'
+import { importModels, MAX_PRICE, setEnabled, setPrice } from '../core/operator/catalog.js'
 import { type ImportedVersion, sayChange, sayUnserved } from '../core/operator/imported-versions.js'
-import { servingOf } from '../core/operator/serving.js'
+import { modelsServed } from '../core/operator/serving.js'
 import { modelStore } from '../db/catalog/models.js'
-import { importModels } from '../process/import-models.js'
-import { toEntry } from '../process/model-entry.js'
+import { prepareImport } from '../process/import-models.js'
+import { toServedEntry } from '../process/model-entry.js'
 import { type Confirm, REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { readModelFile } from './model-file.js'
@@ -47,29 +47,14 @@ type ImportOptions = ReasonOption & { readonly yes?: boolean }
 
 const importFile =
   (confirm: Confirm) =>
-  async ({ db, recorded }: Operator, file: string, { reason, yes = false }: ImportOptions): Promise<Answer> => {
+  async ({ db, acting }: Operator, file: string, { reason, yes = false }: ImportOptions): Promise<Answer> => {
     const models = await readModelFile(file)
-    const imported = await importModels(db, models, {
-      isMeant: async (versions) =>
-        yes ||
-        (await confirm(`${sayUnserved(versions)}:\n${versions.flatMap(reasons).join('\n')}\nImport it all the same?`)),
-      recorded: (work) =>
-        recorded(reason, work, ({ outcome }) =>
-          outcome === 'imported' ? [`imported ${plural(models.length, 'model version')}`, ''] : undefined,
-        ),
+    const prepared = await prepareImport(db, models)
+    const versions = await importModels(acting(reason), prepared, async (unserved) => {
+      const why = unserved.flatMap(reasons)
+      if (yes || (await confirm(`${sayUnserved(unserved)}:\n${why.join('\n')}\nImport it all the same?`))) return
+      throw new OperatorError([`${sayUnserved(unserved)}: add --yes if that is what you mean.`, ...why].join('\n'))
     })
-    if (imported.outcome === 'taken')
-      throw new OperatorError(
-        `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same file.`,
-      )
-    if (imported.outcome === 'unserved')
-      throw new OperatorError(
-        [
-          `${sayUnserved(imported.versions)}: add --yes if that is what you mean.`,
-          ...imported.versions.flatMap(reasons),
-        ].join('\n'),
-      )
-    const { versions } = imported
     return {
       json: { imported: models.length, versions: versions.map((it) => jsonOf(it)) },
       text: [`Imported ${plural(models.length, 'model version')}.`, ...versions.flatMap(linesOf)].join('\n'),
@@ -90,10 +75,8 @@ function linesOf(version: ImportedVersion): string[] {
 
 /** Its JSON can be imported again. */
 async function listModels({ db, stores, config }: Operator) {
-  const store = stores.catalog
-  const [models, backends] = await Promise.all([store.list(), store.backends()])
+  const listed = await modelsServed(stores.catalog)
   const usual = await modelStore(db, config.defaultModelVersionId).findDefault()
-  const listed = models.map((model) => ({ model, ...servingOf(backends, model) }))
   const lines = table(
     listed.map(({ model, servedBy }) => ({
       id: model.id,
@@ -110,11 +93,7 @@ async function listModels({ db, stores, config }: Operator) {
     if (model.enabled) for (const reason of notServed) reasons.set(reason, [...(reasons.get(reason) ?? []), model.id])
   const why = [...reasons].map(([reason, ids]) => `  ${ids.sort((a, b) => a - b).join(', ')}: ${reason}`)
   return {
-    json: listed.map(({ model, servedBy, notServed }) => ({
-      ...toEntry(model),
-      served_by: servedBy,
-      not_served: notServed,
-    })),
+    json: listed.map(toServedEntry),
     text: why.length > 0 ? [lines, '', 'Served by nobody:', ...why].join('\n') : lines,
   }
 }

@@ -1,8 +1,7 @@
 /** The file of `easel models import`. */
 import { dirname, resolve } from 'node:path'
-import type { ImportedModel } from '../db/operator/catalog.js'
-import { requireDistinct } from '../http/shared/entries.js'
-import { modelOfEntry } from '../process/model-entry.js'
+import type { ImportedModel } from '../core/operator/catalog.js'
+import { modelOfEntry, requireDistinctModels } from '../process/model-entry.js'
 import { readEntries, readText } from './json-file.js'
 
 /** @throws OperatorError with one sentence that names the entry and the field */
@@ -10,7 +9,6 @@ export async function readModelFile(path: string): Promise<ImportedModel[]> {
   // A workflow's path begins from the folder of the file.
   const readWorkflow = (name: string) => readText(resolve(dirname(path), name))
   const models = await readEntries(path, 'model versions', (value) => modelOfEntry(value, readWorkflow))
-  requireDistinct('id', models, ({ id }) => id)
-  requireDistinct('create_image_model', models, ({ createImageModel }) => createImageModel)
+  requireDistinctModels(models)
   return models
 }

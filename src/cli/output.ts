@@ -1,6 +1,7 @@
 /** What a command answers, as one JSON value or as text for people. */
-import { renamed, snakeCase } from '../lib/names.js'
 import { printable } from '../lib/text.js'
+
+export { jsonOf } from '../lib/names.js'
 
 type Cell = string | number | boolean | Date | null | undefined
 
@@ -14,12 +15,6 @@ export interface Answer {
   readonly failed?: boolean
   /** A line for stderr: `error: …` or `warning: …`. */
   readonly remark?: string | undefined
-}
-
-/** A row, or only these fields of it, named as they are in JSON: `createdAt` becomes `created_at`. */
-export function jsonOf<Row extends object>(row: Row, ...names: readonly (keyof Row & string)[]) {
-  const fields: [string, unknown][] = names.length > 0 ? names.map((name) => [name, row[name]]) : Object.entries(row)
-  return renamed(Object.fromEntries(fields), snakeCase)
 }
 
 const GAP = '  '

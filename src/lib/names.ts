@@ -17,3 +17,9 @@ export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (lette
 /** The same values under the other names. */
 export const renamed = (values: object, rename: (name: string) => string): Record<string, unknown> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [rename(name), value]))
+
+/** A row, or only these fields of it, named as they are in JSON: `createdAt` becomes `created_at`. */
+export function jsonOf<Row extends object>(row: Row, ...names: readonly (keyof Row & string)[]) {
+  const fields: [string, unknown][] = names.length > 0 ? names.map((name) => [name, row[name]]) : Object.entries(row)
+  return renamed(Object.fromEntries(fields), snakeCase)
+}

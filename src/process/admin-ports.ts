@@ -1,22 +1,38 @@
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
+import type { ModelStore } from '../core/catalog/model-version.js'
+import { AppError } from '../core/errors.js'
 import { clearLeftovers } from '../core/generations/cancel.js'
+import type { SubmitPorts } from '../core/generations/submit/ports.js'
 import type { ImageStore } from '../core/images/ports.js'
+import { runAgain } from '../core/operator/run-again.js'
+import { modelsServed } from '../core/operator/serving.js'
 import { auditResults } from '../db/audit/audit-results.js'
+import { operatorGenerationStore } from '../db/generations/history.js'
 import { adminRequestStore } from '../db/operator/admin-requests.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
+import { operatorModelStore } from '../db/operator/catalog.js'
 import { operatorActionStore } from '../db/operator/operator-actions.js'
 import { oversight } from '../db/operator/overview.js'
 import type { AdminPorts } from '../http/admin-api/plugin.js'
+import { entriesOf } from '../http/shared/entries.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
+import { reportOf } from './generation-report.js'
+import { prepareImport } from './import-models.js'
+import { modelOfEntry, requireDistinctModels, toServedEntry } from './model-entry.js'
 import { purgeOf } from './purge-account.js'
 
-/** What /admin/v1 calls. @param images where a file that is removed lies */
+const refuseFile = async (path: string): Promise<string> => {
+  throw new AppError('invalid_request', `${path} is a file of another computer: give the workflow itself in workflow.`)
+}
+
+/** What /admin/v1 calls. @param submits for what is run again */
 export const adminPorts = (
   config: Config,
   { db, lock, queue }: Pick<Foundation, 'db' | 'lock' | 'queue'>,
-  images: Pick<ImageStore, 'remove'>,
+  images: Pick<ImageStore, 'remove' | 'url'>,
+  submits: SubmitPorts & { readonly models: ModelStore },
   provider: PaymentProvider | undefined,
 ): AdminPorts => ({
   administration: administration(db),
@@ -24,6 +40,20 @@ export const adminPorts = (
   requests: adminRequestStore(db),
   purge: purgeOf(db, config),
   requirePrices: requirePricesAt(provider),
+  models: {
+    list: async () => (await modelsServed(operatorModelStore(db))).map(toServedEntry),
+    async prepare(entries) {
+      const models = await entriesOf(entries, (entry) => modelOfEntry(entry, refuseFile))
+      requireDistinctModels(models)
+      return prepareImport(db, models)
+    },
+  },
+  async report(id) {
+    const found = await operatorGenerationStore(db).find(id)
+    return found && reportOf(found, images.url)
+  },
+  runAgain: (by, id, how) =>
+    runAgain({ ...submits, oversight: oversight(db), operatorActions: operatorActionStore(db) }, by, id, how),
   oversight: oversight(db),
   operatorActions: operatorActionStore(db),
   auditResults: auditResults(db.pool),

@@ -1,29 +1,14 @@
-/** Imports model versions, and says what GPU servers make of them. */
+/** Prepares an import of model versions, and says what GPU servers make of them. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDefinition } from '../core/catalog/model-definition.js'
 import type { ModelVersion } from '../core/catalog/model-version.js'
-import {
-  changeOf,
-  type ImportAnswer,
-  type ImportedVersion,
-  type UnservedVersion,
-} from '../core/operator/imported-versions.js'
+import type { ImportedModel, PreparedImport } from '../core/operator/catalog.js'
+import { changeOf, type ImportedVersion, type UnservedVersion } from '../core/operator/imported-versions.js'
 import type { BackendState } from '../core/operator/overview.js'
 import { hasSaid, servedBy, whyNotServed } from '../core/operator/serving.js'
 import type { Database } from '../db/client.js'
-import { type ImportedModel, type ImportOutcome, operatorModelStore, versionExists } from '../db/operator/catalog.js'
+import { operatorModelStore, versionExists } from '../db/operator/catalog.js'
 import { toEntry } from './model-entry.js'
-
-type ImportResult = ImportAnswer | Exclude<ImportOutcome, { readonly outcome: 'imported' }>
-
-interface ImportOptions {
-  /** Updates no version that exists. */
-  readonly onlyNew?: boolean
-  /** Whether versions that are drawn now may get what no backend that is up can draw. */
-  isMeant(versions: readonly UnservedVersion[]): Promise<boolean>
-  /** Runs the import in a transaction that also records it. */
-  recorded(work: (db: Database) => Promise<ImportOutcome>): Promise<ImportOutcome>
-}
 
 /** Servers answer late while they draw. A backend that has not said in this time whether it draws counts as one that does not. */
 const SAY_WITHIN_MS = 10_000
@@ -31,12 +16,12 @@ const LOOK_MS = 100
 /** A worker that has just read which definitions are asked about reads it again after a second. */
 const ASK_EVERY_MS = 1500
 
-/** @throws invalid_request */
-export async function importModels(
+/** @param onlyNew updates no version that exists. @throws invalid_request */
+export async function prepareImport(
   db: Database,
   models: readonly ImportedModel[],
-  { onlyNew = false, isMeant, recorded }: ImportOptions,
-): Promise<ImportResult> {
+  onlyNew = false,
+): Promise<PreparedImport> {
   const store = operatorModelStore(db)
   const existing = new Map((await store.list()).map((model) => [model.id, model]))
   const taken = onlyNew ? models.find(({ id }) => existing.has(id)) : undefined
@@ -50,15 +35,16 @@ export async function importModels(
     if (!loses || !isServed(backends, was.filename) || isServed(backends, filename)) return []
     return [{ id, filename, before: was.filename, notServed: whyNotServed(backends, filename) }]
   })
-  if (unserved.length > 0 && !(await isMeant(unserved))) return { outcome: 'unserved', versions: unserved }
-  const imported = await recorded((on) => operatorModelStore(on).import(models, onlyNew))
-  if (imported.outcome !== 'imported') return imported
-  const now = new Map((await store.list()).map((model) => [model.id, model]))
-  const versions = models.flatMap(({ id }) => {
-    const model = now.get(id)
-    return model ? [versionOf(model, existing.get(id), backends)] : []
-  })
-  return { outcome: 'imported', versions }
+  return {
+    count: models.length,
+    unserved,
+    import: (catalog) => catalog.import(models, onlyNew),
+    versionsOf: (now) =>
+      models.flatMap(({ id }) => {
+        const model = now.find((it) => it.id === id)
+        return model ? [versionOf(model, existing.get(id), backends)] : []
+      }),
+  }
 }
 
 const isServed = (backends: readonly BackendState[], filename: string): boolean =>

@@ -6,9 +6,11 @@ import { CREATE_IMAGE_MODELS, hyphenated, type ModelVersion } from '../core/cata
 import { type Pricing, RATE_DECIMALS } from '../core/catalog/price.js'
 import { AppError } from '../core/errors.js'
 import { maxPixelsOf } from '../core/generations/submit/requested.js'
+import type { ImportedModel } from '../core/operator/catalog.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
-import type { ImportedModel } from '../db/operator/catalog.js'
+import type { ServedModel } from '../core/operator/serving.js'
 import { DEFAULTS, requestFields } from '../http/personal-api/generations/submit-schemas.js'
+import { requireDistinct } from '../http/shared/entries.js'
 import { fitsCanvas } from '../http/shared/generation-fields.js'
 import { type CheckpointDocument, checkpointOptions } from '../inference/checkpoint-options.js'
 import { modelOfWorkflow } from '../inference/comfyui/workflow/workflow-definition.js'
@@ -80,6 +82,12 @@ const entry = z.strictObject({
 })
 type Entry = z.output<typeof entry>
 
+/** @throws invalid_request */
+export function requireDistinctModels(models: readonly ImportedModel[]): void {
+  requireDistinct('id', models, ({ id }) => id)
+  requireDistinct('create_image_model', models, ({ createImageModel }) => createImageModel)
+}
+
 /** A model version as an entry. */
 export const toEntry = ({ pricing, parameters, ...model }: ModelVersion) => ({
   ...renamed(model, snakeCase),
@@ -95,6 +103,13 @@ export const toEntry = ({ pricing, parameters, ...model }: ModelVersion) => ({
     size_multiple: parameters.sizeMultiple,
     scale: parameters.scale,
   }),
+})
+
+/** The same with who serves it, which is nothing to import. */
+export const toServedEntry = ({ model, servedBy, notServed }: ServedModel) => ({
+  ...toEntry(model),
+  served_by: servedBy,
+  not_served: notServed,
 })
 
 /** What a list of versions says of the GPU servers, which is nothing to import. */

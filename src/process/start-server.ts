@@ -181,7 +181,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     },
     publishedImages: published,
     admin: {
-      ports: adminPorts(config, foundation, images, payment?.provider),
+      ports: adminPorts(config, foundation, images, ports, payment?.provider),
       ...{ authentication, limit, baseUrl: config.baseUrl },
     },
     website: site.website,

@@ -1,8 +1,9 @@
 import { isDefinition } from '../core/catalog/model-definition.js'
 import type { WorkflowModels } from '../core/operator/workflow-models.js'
 import type { Database } from '../db/client.js'
+import { operatorModelStore } from '../db/operator/catalog.js'
 import { recorded } from '../db/operator/operator-actions.js'
-import { importModels } from './import-models.js'
+import { prepareImport } from './import-models.js'
 import { modelOfEntry, toEntry } from './model-entry.js'
 import { boundWorkflow, workflowReport } from './workflow-report.js'
 
@@ -21,18 +22,19 @@ export const workflowModels = (db: Database): WorkflowModels => ({
       ...(existing && isDefinition(existing.filename) && { filename: existing.filename }),
     }
     const model = await modelOfEntry(entry, async () => source)
-    const imported = await importModels(db, [model], {
-      onlyNew: !existing,
-      isMeant: async () => isMeant,
-      recorded: (work) =>
-        recorded(db, work, (done) =>
-          done.outcome === 'imported'
-            ? { ...by, action: `imported ${done.filenames[0]} for model version`, target: `${version.id}` }
-            : undefined,
-        ),
-    })
+    const prepared = await prepareImport(db, [model], !existing)
+    const { unserved } = prepared
+    if (unserved.length > 0 && !isMeant) return { outcome: 'unserved', versions: unserved }
+    const imported = await recorded(
+      db,
+      (on) => prepared.import(operatorModelStore(on)),
+      (done) =>
+        done.outcome === 'imported'
+          ? { ...by, action: `imported ${done.filenames[0]} for model version`, target: `${version.id}` }
+          : undefined,
+    )
     // It names no Create Image model that another version could have.
     if (imported.outcome === 'taken') throw new Error(`${imported.by} has ${imported.createImageModel}`)
-    return imported
+    return { outcome: 'imported', versions: prepared.versionsOf(await operatorModelStore(db).list()) }
   },
 })

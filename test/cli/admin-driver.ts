@@ -1,5 +1,6 @@
 /** Command lines as requests of /admin/v1: the tests of the command line are those of the API, too. */
 import { readFileSync } from 'node:fs'
+import { parse } from 'csv-parse/sync'
 import { pino } from 'pino'
 import { apiKeyHint, hashApiKey, newApiKey } from '../../src/core/accounts/api-key.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
@@ -101,6 +102,28 @@ export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> =
   'plans list': () => ({ ...get('/plans'), shown: ({ plans }) => plans.map(asPlanEntry) }),
   'plans show': ({ args: [name] }) => get(`/plans/${part(name)}`),
   'plans retire': ({ args: [name] }) => ({ method: 'DELETE', path: `/plans/${part(name)}` }),
+  'models list': () => ({ ...get('/models'), shown: ({ models }) => models }),
+  'models import': ({ args: [file], options }) => {
+    const models = jsonIn(file)
+    // Such a file lies beside the list.
+    const isWhole = models?.every((it: Json) => it?.workflow_file === undefined)
+    return isWhole && post('/models/import', { models, ...asked(options) })
+  },
+  'jobs list': ({ options: { status, user, limit = '50' } }) => ({
+    ...get(`/generations${query({ status, username: user, limit })}`),
+    shown: ({ generations }) => generations,
+  }),
+  'jobs show': ({ args: [id] }) => get(`/generations/${part(id)}`),
+  'jobs cancel': ({ args: [id], options: { reason } }) => post(`/generations/${part(id)}/cancel`, { reason }),
+  'user import': ({ args: [file], options }) => {
+    const accounts = rowsIn(file)
+    return (
+      accounts && {
+        ...post('/accounts/import', { accounts, dry_run: options['dry-run'] === true, reason: options.reason }),
+        shown: ({ accounts: users, ...rest }) => ({ ...rest, users }),
+      }
+    )
+  },
   'models enable': ({ args: [id], options: { reason } }) => patch(`/models/${part(id)}`, { enabled: true, reason }),
   'models disable': ({ args: [id], options: { reason } }) => patch(`/models/${part(id)}`, { enabled: false, reason }),
   'models price': ({ args: [id, n], options: { reason } }) =>
@@ -132,6 +155,23 @@ const jsonIn = (path = ''): Json => {
     return undefined
   }
 }
+/** Of a file that has the columns that it should. */
+const rowsIn = (path = ''): Json => {
+  const text = readFileSync(path, 'utf8')
+  const delimiter = text.includes(';') ? ';' : ','
+  try {
+    const rows: Json[] = parse(text, { columns: true, skip_empty_lines: true, delimiter })
+    const known = rows.length > 0 && rows.every((row) => 'name' in row)
+    return known
+      ? rows.map(({ credits, ...row }) => {
+          const fields = Object.entries({ ...row, ...(credits && { credits: number(credits) }) })
+          return Object.fromEntries(fields.filter(([, value]) => value !== ''))
+        })
+      : undefined
+  } catch {
+    return undefined
+  }
+}
 const asPlanEntry = ({ subscribers: _, retired_at, ...plan }: Json) => ({ ...plan, ...(retired_at && { retired_at }) })
 const pausable = ({ model, backend }: Line['options']) => {
   const [file] = (model as string[] | undefined) ?? []
@@ -156,6 +196,7 @@ const query = (fields: Readonly<Record<string, unknown>>) => {
 }
 
 const FLAGS = [
+  'dry-run',
   'yes',
   'purge',
   'none',
@@ -191,6 +232,9 @@ export interface AdminDriver {
   close(): Promise<void>
 }
 
+/** No command of the command line submits anything. */
+const noSubmits = {} as Parameters<typeof adminPorts>[3]
+
 export function adminDriver(db: Database, env: Readonly<Record<string, string>>): AdminDriver {
   let opened: Promise<{ app: App; foundation: Foundation; key: string }> | undefined
   const open = async () => {
@@ -199,7 +243,7 @@ export function adminDriver(db: Database, env: Readonly<Record<string, string>>)
     const { counter } = foundation
     const app = await buildBareApp({
       admin: {
-        ports: adminPorts(config, foundation, imageStore(config)),
+        ports: adminPorts(config, foundation, imageStore(config), noSubmits, undefined),
         authentication: { accounts: accountStore(foundation.db), guesses: counter, keyPrefix: 'easel' },
         limit: { counter, max: 0, windowSeconds: 1 },
         baseUrl: config.baseUrl,

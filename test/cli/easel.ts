@@ -47,7 +47,8 @@ const asTheCoreSaysIt = (sentence: string): string =>
     .replace(/--([a-z-]+)/g, (_, name: string) => name.replaceAll('-', '_'))
 
 /** A sentence that only the command line can say: of what was typed. */
-const OF_WHAT_WAS_TYPED = /^(--|N |ID |The role |Nothing to |Give |"|Required option)|, not "[^"]*"\.$|--yes/
+const OF_WHAT_WAS_TYPED =
+  /^(--|Lines? \d|N |ID |The role |Nothing to |Give |"|Required option)|, not "[^"]*"\.$|--yes|can't be read/
 
 /** Read it inside a test, not while the file loads. `each`: a new one for every test. */
 export function useEasel({ each = false }: { readonly each?: boolean } = {}): Easel {
@@ -104,7 +105,7 @@ export function useEasel({ each = false }: { readonly each?: boolean } = {}): Ea
       if (answer) {
         if (answer.status < 400) throw new Error(`${line} is answered ${answer.status}`)
         if (answer.status < 500 && !OF_WHAT_WAS_TYPED.test(sentence))
-          expect([line, answer.body.error]).toEqual([line, asTheCoreSaysIt(sentence)])
+          expect([line, asTheCoreSaysIt(answer.body.error)]).toEqual([line, asTheCoreSaysIt(sentence)])
       }
       return sentence
     },

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { operatorGenerationStore } from '../../src/db/generations/history.js'
+import { newestGenerations } from '../../src/db/generations/history.js'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { chargesOf, creditsOf, givenGeneration, givenUser, givenWaiting, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
@@ -52,11 +52,10 @@ describe('jobs list', () => {
     ['of all', {}, ['queue', 'processing', 'newest_succeeded', 'newest_failed']],
     ['that succeeded', { status: 'succeeded' }, ['newest_succeeded']],
     ['that failed', { status: 'failed' }, ['newest_failed']],
-    ['of a user', { userId: '00000000-0000-0000-0000-000000000000' }, ['history']],
+    ['of a user', { accountId: '00000000-0000-0000-0000-000000000000' }, ['history']],
   ] as const)('reads the newest jobs %s from an index, however many there are', async (_which, filter, indexes) => {
-    const { sql, params } = operatorGenerationStore(easel.db)
-      .list({ status: undefined, userId: undefined, limit: 50, ...filter })
-      .toSQL()
+    const of = { status: undefined, accountId: undefined, ...filter }
+    const { sql, params } = newestGenerations(easel.db.orm, of, 50).toSQL()
     const client = await easel.db.pool.connect()
     // So few rows are read at once and sorted, unless that is forbidden.
     await client.query('BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off')

@@ -342,7 +342,7 @@ describe('models import', () => {
         { ...PONY, create_image_model: 'noobai-xl' },
       ]),
     ).toBe(
-      'create_image_model noobai-xl belongs to model version 1: to move it, set it to null there in the same file.',
+      'create_image_model noobai-xl belongs to model version 1: to move it, set it to null there in the same import.',
     )
     expect(await listed(102)).toBeUndefined()
   })

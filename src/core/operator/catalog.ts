@@ -1,13 +1,42 @@
 import type { ModelVersion } from '../catalog/model-version.js'
 import { AppError } from '../errors.js'
 import type { Acting } from './acting.js'
+import type { ImportedVersion, UnservedVersion } from './imported-versions.js'
 import type { ActedBy } from './operator-actions.js'
 import type { BackendState } from './overview.js'
 
 export const MAX_PRICE = 1_000_000
 
-/** The changes record the act with them. False: there is no such version. */
+type Described = 'id' | 'name' | 'modelName' | 'baseModel' | 'type'
+
+/** One version of an import. What is absent keeps its value, or gets the default in a new version. */
+export type ImportedModel = Pick<ModelVersion, Described> &
+  Partial<Omit<ModelVersion, Described | 'filename'>> &
+  ({ readonly filename: string } | { readonly definition: { readonly name: string; readonly document: string } })
+
+export type ImportOutcome =
+  /** With the file names of the models, in their order. */
+  | { readonly outcome: 'imported'; readonly filenames: readonly string[] }
+  /** The Create Image model is served by a version that is not in the import. */
+  | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }
+
+/** An import of model versions, before which the backends were asked what they can draw. */
+export interface PreparedImport {
+  readonly count: number
+  readonly unserved: readonly UnservedVersion[]
+  import(catalog: CatalogChanges): Promise<ImportOutcome>
+  /** What became of each. @param now the catalog after it */
+  versionsOf(now: readonly ModelVersion[]): readonly ImportedVersion[]
+}
+
+/** What sets something records the act with it. False: there is no such version. */
 export interface CatalogChanges {
+  /**
+   * All or nothing. Frees the Create Image models of the import first, so that versions can swap them.
+   * @param onlyNew updates none
+   * @throws invalid_request where it would have to
+   */
+  import(models: readonly ImportedModel[], onlyNew?: boolean): Promise<ImportOutcome>
   /** Disabled ones too, in the catalog's order. */
   list(): Promise<ModelVersion[]>
   /** As their workers have announced them last. */
@@ -31,4 +60,29 @@ export async function setEnabled({ stores, by }: Acting<CatalogStores>, id: numb
 /** @throws not_found */
 export async function setPrice({ stores, by }: Acting<CatalogStores>, id: number, credits: number): Promise<void> {
   if (!(await stores.catalog.setPrice(id, credits, by))) throw noSuchVersion(id)
+}
+
+/**
+ * Adds model versions, or updates those whose ID exists already; all or none.
+ * @param confirm throws unless versions that are drawn now may get what no backend that is up can draw
+ * @throws invalid_request
+ */
+export async function importModels(
+  acting: Acting<CatalogStores>,
+  prepared: PreparedImport,
+  confirm: (unserved: readonly UnservedVersion[]) => Promise<void>,
+): Promise<readonly ImportedVersion[]> {
+  const { count, unserved } = prepared
+  if (unserved.length > 0) await confirm(unserved)
+  const imported = await acting.recorded(
+    ({ catalog }) => prepared.import(catalog),
+    ({ outcome }) =>
+      outcome === 'imported' ? [`imported ${count} model version${count === 1 ? '' : 's'}`, ''] : undefined,
+  )
+  if (imported.outcome === 'taken')
+    throw new AppError(
+      'invalid_request',
+      `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same import.`,
+    )
+  return prepared.versionsOf(await acting.stores.catalog.list())
 }

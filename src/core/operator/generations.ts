@@ -1,14 +1,33 @@
 /** Generations of any account. */
+import type { Page, PageRequest } from '../../lib/page.js'
 import type { CancelAllPorts } from '../accounts/delete-account.js'
 import { AppError } from '../errors.js'
 import type { CancelStore } from '../generations/cancel.js'
 import { CANCELED } from '../generations/failure-reason.js'
-import type { GenerationStatus } from '../generations/generation.js'
+import type { Generation, GenerationStatus } from '../generations/generation.js'
 import type { Acting } from './acting.js'
+
+/** In the operator's list. */
+export interface ListedGeneration
+  extends Pick<Generation, 'id' | 'lane' | 'metered' | 'modelVersionId' | 'modelName' | 'batchSize' | 'cost'> {
+  readonly status: GenerationStatus
+  readonly username: string
+  readonly error: string | null
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+}
+
+export interface GenerationFilter {
+  readonly status: GenerationStatus | undefined
+  readonly accountId: string | undefined
+}
 
 export interface CancelStores {
   readonly cancels: CancelStore
   readonly generations: CancelAllPorts['generations'] & {
+    /** Newest first; of any account, deleted ones too. */
+    list(filter: GenerationFilter, page: PageRequest): Promise<Page<ListedGeneration>>
     statusOf(id: string): Promise<GenerationStatus | undefined>
   }
 }

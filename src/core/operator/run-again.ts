@@ -48,9 +48,17 @@ export async function runAgain(
     if (!submitted.replayed) await operatorActions.record({ ...by, action: `ran again as ${submitted.id}`, target: id })
     return submitted
   } catch (error) {
-    if (!(error instanceof AppError) || error.code === 'internal' || error.code === 'unavailable') throw error
+    if (!(error instanceof AppError) || PASSED_ON.has(error.code)) throw error
     throw refused(`It can not be run again; its account would be told: ${error.message}`)
   }
 }
+
+/** What is said of the request itself, not of the account. */
+const PASSED_ON: ReadonlySet<string> = new Set([
+  'internal',
+  'unavailable',
+  'idempotency_mismatch',
+  'idempotency_in_flight',
+])
 
 const refused = (sentence: string) => new AppError('invalid_request', sentence)

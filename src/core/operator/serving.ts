@@ -1,6 +1,7 @@
 /** Which backends draw with a model version, and why others do not. */
 import { isDefinition } from '../catalog/model-definition.js'
 import type { ModelVersion } from '../catalog/model-version.js'
+import type { CatalogChanges } from './catalog.js'
 import type { BackendState } from './overview.js'
 
 type Announced = Pick<BackendState, 'name' | 'up' | 'models' | 'lacks' | 'error'>
@@ -46,3 +47,11 @@ export function servingOf(
     notServed: isUnasked ? ['It is off, so no GPU server is asked.'] : whyNotServed(backends, filename),
   }
 }
+
+/** All model versions, with who serves them. */
+export async function modelsServed(catalog: Pick<CatalogChanges, 'list' | 'backends'>) {
+  const [models, backends] = await Promise.all([catalog.list(), catalog.backends()])
+  return models.map((model) => ({ model, ...servingOf(backends, model) }))
+}
+
+export type ServedModel = Awaited<ReturnType<typeof modelsServed>>[number]

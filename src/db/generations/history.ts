@@ -1,8 +1,9 @@
-import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, lt, type SQL, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/pg-core'
 import { type GenerationStatus, PARAMETER_NAMES } from '../../core/generations/generation.js'
 import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/generations/history.js'
-import { pageOf } from '../../lib/page.js'
+import type { GenerationFilter as ListFilter } from '../../core/operator/generations.js'
+import { type PageRequest, pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
@@ -70,32 +71,41 @@ export const historyStore = ({ pool }: Database): HistoryStore => ({
   },
 })
 
-interface OperatorFilter {
-  readonly status: GenerationStatus | undefined
-  readonly userId: string | undefined
-  readonly limit: number
-}
-
 const HISTORY_COLUMNS = {
   ...columns(g, 'seq', 'id', 'status', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
   ...columns(g, 'createdAt', 'startedAt', 'finishedAt'),
   username: u.username,
 }
 
-export const operatorGenerationStore = ({ orm }: Database) => ({
-  /** Newest first; of any user, deleted ones too. Each query reads one index from its end. */
-  list({ status, userId, limit }: OperatorFilter) {
-    const which = (where: SQL | undefined) =>
-      orm.select(HISTORY_COLUMNS).from(g).innerJoin(u, eq(u.id, g.userId)).where(where)
-    if (userId) {
-      const filter = and(eq(g.userId, userId), status && eq(g.status, status))
-      return which(filter).orderBy(desc(g.createdAt), desc(g.seq)).limit(limit)
-    }
-    const newest = (of: GenerationStatus) => which(eq(g.status, of)).orderBy(desc(g.seq)).limit(limit)
-    if (status) return newest(status)
-    return unionAll(newest('queued'), newest('processing'), newest('succeeded'), newest('failed'))
-      .orderBy(desc(g.seq))
+/** Newest first; of any user, deleted ones too. Each query reads one index from its end. */
+export function newestGenerations(
+  orm: Database['orm'],
+  { status, accountId, before }: ListFilter & { readonly before?: number | undefined },
+  limit: number,
+) {
+  const earlier = before === undefined ? undefined : lt(g.seq, before)
+  const which = (where: SQL | undefined) =>
+    orm.select(HISTORY_COLUMNS).from(g).innerJoin(u, eq(u.id, g.userId)).where(and(where, earlier))
+  if (accountId)
+    return which(and(eq(g.userId, accountId), status && eq(g.status, status)))
+      .orderBy(desc(g.createdAt), desc(g.seq))
       .limit(limit)
+  const newest = (of: GenerationStatus) => which(eq(g.status, of)).orderBy(desc(g.seq)).limit(limit)
+  if (status) return newest(status)
+  return unionAll(newest('queued'), newest('processing'), newest('succeeded'), newest('failed'))
+    .orderBy(desc(g.seq))
+    .limit(limit)
+}
+
+export const operatorGenerationStore = ({ orm }: Database) => ({
+  async list(filter: ListFilter, { limit, after: [before] = [] }: PageRequest) {
+    const rows = await newestGenerations(orm, { ...filter, before }, limit + 1)
+    return pageOf(
+      rows,
+      limit,
+      ({ seq: _, ...row }) => row,
+      ({ seq }) => [seq],
+    )
   },
 
   async find(id: string) {

@@ -1,7 +1,7 @@
 import { and, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { invalidParameter } from '../../core/errors.js'
-import type { CatalogChanges } from '../../core/operator/catalog.js'
+import type { CatalogChanges, ImportedModel } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
 import { modelVersions as m } from '../schema/catalog.js'
@@ -11,27 +11,11 @@ import { recordingOf } from './operator-actions.js'
 import { backendStates } from './overview.js'
 
 interface OperatorModelStore extends CatalogChanges {
-  /**
-   * All or nothing. Frees the Create Image models of the import first, so that versions can swap them.
-   * @param onlyNew updates none
-   * @throws invalid_request where it would have to
-   */
-  import(models: readonly ImportedModel[], onlyNew?: boolean): Promise<ImportOutcome>
   /** Stores the definitions of an import, which stay even if it is given up. @returns the file names of the models, in their order */
   storeDefinitions(models: readonly ImportedModel[]): Promise<string[]>
   /** Has workers look whether their backends can draw with these definitions. @returns those that there are, and since when */
   ask(definitions: readonly string[]): ReturnType<typeof askAbout>
 }
-
-/** One version of an import. What is absent keeps its value, or gets the default in a new version. */
-export type ImportedModel = Omit<typeof m.$inferInsert, 'filename'> &
-  ({ readonly filename: string } | { readonly definition: { readonly name: string; readonly document: string } })
-
-export type ImportOutcome =
-  /** With the file names of the models, in their order. */
-  | { readonly outcome: 'imported'; readonly filenames: readonly string[] }
-  /** The Create Image model is served by a version that is not in the import. */
-  | { readonly outcome: 'taken'; readonly createImageModel: string; readonly by: number }
 
 const OF_ID = sql`WHERE ${m.id} = ${param('id')}::bigint RETURNING ${m.id}`
 const recorded = (done: SQL) => sql`WITH done AS (${done}), recorded AS (${recordingOf(sql`done`)}) SELECT FROM done`

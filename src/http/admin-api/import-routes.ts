@@ -69,14 +69,16 @@ const importSchema = {
   },
 }
 
+const ignoringCase = (text: string | undefined) => text?.toLowerCase()
+
 export function importRoutes(app: App, ports: ActPorts): void {
   const { accounts: store } = ports.administration
   const route = { config: admin.OF_ACCOUNTS, bodyLimit: admin.IMPORT_LIMIT, schema: importSchema }
   app.post('/accounts/import', route, async (request, reply) => {
     const { dry_run: dryRun } = request.body
     const accounts = await entriesOf(request.body.accounts, accountOf)
-    requireDistinct('name', accounts, (it) => it.username.toLowerCase())
-    requireDistinct('email', accounts, (it) => it.email?.toLowerCase())
+    requireDistinct('name', accounts, (it) => it.username, ignoringCase)
+    requireDistinct('email', accounts, (it) => it.email, ignoringCase)
     if (request.caller.operatorScope !== 'all')
       for (const { username } of accounts) {
         const found = await store.find(username)

@@ -1,13 +1,77 @@
 import { z } from 'zod'
 import { invalidParameter } from '../../core/errors.js'
-import { MAX_PRICE, noSuchVersion, setEnabled, setPrice } from '../../core/operator/catalog.js'
+import {
+  importModels,
+  MAX_PRICE,
+  noSuchVersion,
+  type PreparedImport,
+  setEnabled,
+  setPrice,
+} from '../../core/operator/catalog.js'
+import { IMPORT_CHANGES, sayUnserved } from '../../core/operator/imported-versions.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
 import * as field from '../shared/fields.js'
+import { viewOf } from '../shared/responses.js'
 import { type ActPorts, act } from './acts.js'
 import * as admin from './admin-fields.js'
 
 const tags = ['Models']
+
+const model = z
+  .looseObject({
+    id: z.int(),
+    name: z.string().describe('Of the version'),
+    model_name: z.string(),
+    base_model: z.string(),
+    type: z.string(),
+    filename: z.string(),
+    cover_image: z.string().nullable(),
+    nsfw: z.boolean(),
+    enabled: z.boolean(),
+    credits_per_image: z.int(),
+    create_image_model: z.string().nullable(),
+    served_by: z.array(z.string()).describe('Backends that are up and draw with it'),
+    not_served: z.array(z.string()).describe('Where there is none: why'),
+  })
+  .meta({ id: 'AdminModel' })
+const listSchema = {
+  operationId: 'listModels',
+  tags,
+  summary: 'All model versions, those that are off, too',
+  description: 'With prices and parameters, in the fields of an import, and who serves them.',
+  response: { 200: z.object({ models: z.array(model) }).meta({ id: 'AdminModelList' }), ...personalRefusals() },
+}
+
+const imported = z.object({
+  id: z.int(),
+  filename: z.string(),
+  before: z.string().optional().describe('What it drew with'),
+  change: z.enum(IMPORT_CHANGES),
+  fields: z.array(z.string()).describe('The other fields that changed'),
+  served_by: z.array(z.string()),
+  not_served: z.array(z.string()),
+})
+const importSchema = {
+  operationId: 'importModels',
+  tags,
+  summary: 'Add model versions, or update those whose ID exists already; all or none',
+  description:
+    'In the fields of the list; a ComfyUI workflow is given in `workflow`. Asks the GPU servers that are up, which takes seconds.',
+  headers: admin.POSTED,
+  body: field.body({
+    models: z.array(z.unknown(), 'models must be a list.').max(1000),
+    meant: z
+      .boolean('meant must be true or false.')
+      .optional()
+      .describe('A version that is drawn now may have what no GPU server that is up can draw'),
+    reason: admin.reason,
+  }),
+  response: {
+    200: z.object({ imported: z.int(), versions: z.array(imported) }).meta({ id: 'AdminImportedModels' }),
+    ...personalRefusals(400, 409, 413, 415, 422),
+  },
+}
 
 const changeSchema = {
   operationId: 'changeModel',
@@ -28,8 +92,42 @@ const changeSchema = {
   },
 }
 
-export function modelRoutes(app: App, ports: ActPorts): void {
+export interface ModelPorts extends ActPorts {
+  readonly models: {
+    /** In the fields of an import, with who serves them. */
+    list(): Promise<readonly object[]>
+    /** Reads entries, and asks the backends about them. @throws invalid_request */
+    prepare(entries: readonly unknown[]): Promise<PreparedImport>
+  }
+}
+
+export function modelRoutes(app: App, ports: ModelPorts): void {
   const config = admin.OF_MODELS
+
+  app.get('/models', { schema: listSchema }, async () => ({
+    models: (await ports.models.list()) as z.output<typeof model>[],
+  }))
+
+  app.post(
+    '/models/import',
+    { config, bodyLimit: admin.IMPORT_LIMIT, schema: importSchema },
+    async (request, reply) => {
+      const { models, meant } = request.body
+      // Before the transaction: it waits for what the backends say.
+      const prepared = await ports.models.prepare(models)
+      return act(request, reply, ports, async (acting) => {
+        const versions = await importModels(acting, prepared, async (unserved) => {
+          if (meant) return
+          const why = unserved.flatMap(({ notServed }) => notServed).join(' ')
+          throw invalidParameter(
+            'meant',
+            `${sayUnserved(unserved)}: send "meant": true if that is what you mean. ${why}`,
+          )
+        })
+        return { body: { imported: models.length, versions: versions.map((it) => viewOf(imported, it as never)) } }
+      })
+    },
+  )
 
   app.patch('/models/:id', { config, schema: changeSchema }, (request, reply) => {
     const id = Number(/^\d{1,15}$/.exec(request.params.id)?.[0] ?? 0)

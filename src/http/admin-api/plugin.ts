@@ -4,15 +4,16 @@ import type { App } from '../shared/fastify-app.js'
 import { type RateLimit, registerRateLimit } from '../shared/rate-limit.js'
 import { type AccountPorts, accountRoutes } from './account-routes.js'
 import { creditRoutes } from './credit-routes.js'
+import { type GenerationPorts, generationRoutes } from './generation-routes.js'
 import { importRoutes } from './import-routes.js'
 import { keyRoutes } from './key-routes.js'
 import { type LogPorts, logRoutes } from './log-routes.js'
-import { modelRoutes } from './model-routes.js'
+import { type ModelPorts, modelRoutes } from './model-routes.js'
 import { type PausePorts, pauseRoutes } from './pause-routes.js'
 import { type PlanPorts, planRoutes } from './plan-routes.js'
 import { signInRoutes } from './sign-in-routes.js'
 
-export type AdminPorts = AccountPorts & PlanPorts & PausePorts & LogPorts
+export type AdminPorts = AccountPorts & GenerationPorts & ModelPorts & PlanPorts & PausePorts & LogPorts
 
 export interface AdminApiOptions {
   readonly ports: AdminPorts
@@ -47,6 +48,7 @@ export async function adminApi(app: App, { ports, authentication, limit, baseUrl
   keyRoutes(app, ports, authentication.keyPrefix)
   planRoutes(app, ports)
   modelRoutes(app, ports)
+  generationRoutes(app, ports)
   pauseRoutes(app, ports)
   logRoutes(app, ports)
 }

@@ -30,6 +30,7 @@ const ADMIN_TAGS = {
   Keys: 'API keys, and what was made with them',
   Plans: 'What subscriptions grant and allow',
   Models: 'What is generated with',
+  Generations: 'What was asked for, by whom, and what became of it',
   Queue: 'What waits and runs, and pausing it',
   Images: 'Images that are taken down',
   Moderation: 'Prompts that were refused',

@@ -17,15 +17,23 @@ export async function entriesOf<T>(
   return entries
 }
 
-/** @throws invalid_request where two entries have the same value, unless it is empty */
-export function requireDistinct<T>(field: string, entries: readonly T[], of: (entry: T) => unknown): void {
+/**
+ * @param alike what of two values must differ
+ * @throws invalid_request where two entries have the same value, unless it is empty
+ */
+export function requireDistinct<T, V>(
+  field: string,
+  entries: readonly T[],
+  of: (entry: T) => V,
+  alike: (value: V) => unknown = (value) => value,
+): void {
   const first = new Map<unknown, number>()
   for (const [index, entry] of entries.entries()) {
     const value = of(entry)
     if (!value) continue
-    const before = first.get(value)
+    const before = first.get(alike(value))
     if (before !== undefined)
       throw new AppError('invalid_request', `Entries ${before + 1} and ${index + 1} have the same ${field}, ${value}.`)
-    first.set(value, index)
+    first.set(alike(value), index)
   }
 }

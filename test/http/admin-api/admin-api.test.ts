@@ -4,7 +4,7 @@ import type { OperatorScope } from '../../../src/core/accounts/account.js'
 import { apiKeyHint, hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
 import { administration } from '../../../src/db/operator/administration.js'
 import { call } from '../../support/client.js'
-import { creditsOf, givenUser } from '../../support/givens.js'
+import { creditsOf, givenGeneration, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { unrecordable } from '../../support/unrecordable.js'
 
@@ -228,5 +228,64 @@ describe('an Idempotency-Key of /admin/v1', () => {
       headers['idempotency-key'],
     ])
     expect((await grant()).body).toMatchObject({ credits: 14 })
+  })
+})
+
+describe('imports', () => {
+  it('make 50 accounts in one request, and once however often it is sent', async () => {
+    const { key } = await givenOperatorKey('accounts')
+    const prefix = `school-${randomUUID().slice(0, 8)}`
+    const accounts = Array.from({ length: 50 }, (_, n) => ({ name: `${prefix}-${n}`, plan: 'Basic', credits: 20 }))
+    const send50 = () => send(key, 'POST', '/accounts/import', { accounts, reason: 'class of 2027' })
+    expect(await send50()).toMatchObject({ status: 200, body: { created: 50, changed: 0, unchanged: 0 } })
+    expect((await send50()).body).toMatchObject({ created: 0, unchanged: 50 })
+    expect((await send(key, 'GET', `/accounts/${prefix}-49`)).body).toMatchObject({ credits: 20 })
+  })
+
+  it('do not let a key for accounts take over an operator, and name the entry that is wrong', async () => {
+    const { key, user } = await givenOperatorKey('accounts')
+    const accounts = [{ name: user.username, email: 'mine@example.com' }]
+    expect((await send(key, 'POST', '/accounts/import', { accounts })).status).toBe(403)
+    for (const [wrong, sentence] of [
+      [[{ name: 'ok' }, { name: 'two words' }], /^Entry 2: username must be 1 to 64 letters/],
+      [
+        [{ name: 'ok', colour: 'red' }],
+        /^Entry 1: unknown field "colour"; the fields are name, email, plan, until, credits\.$/,
+      ],
+      [[{ name: 'Ok' }, { name: 'oK' }], /^Entries 1 and 2 have the same name, oK\.$/],
+      [[{ name: 'ok', until: '2099-01-01' }], /^Entry 1: until is the end of a subscription/],
+    ] as const)
+      expect(await send(key, 'POST', '/accounts/import', { accounts: wrong })).toMatchObject({
+        status: 400,
+        body: { error: expect.stringMatching(sentence) },
+      })
+  })
+})
+
+describe('a failed generation', () => {
+  it('is run again once for an Idempotency-Key, and recorded', async () => {
+    const { db } = context.service
+    const { key } = await givenOperatorKey()
+    const user = await givenUser(db, { credits: 10 })
+    const { id } = await givenGeneration(db, user)
+    expect((await send(key, 'POST', `/generations/${id}/run-again`)).status).toBe(400)
+    expect(await send(key, 'POST', `/generations/${id}/cancel`, { reason: 'stuck' })).toMatchObject({
+      status: 200,
+      body: { id, status: 'failed', error: 'Canceled.' },
+    })
+    const headers = { 'idempotency-key': randomUUID() }
+    const again = () => send(key, 'POST', `/generations/${id}/run-again`, undefined, headers)
+    const first = await again()
+    expect(first).toMatchObject({ status: 201, body: { id: expect.stringMatching(/^gen_/) } })
+    const second = await again()
+    expect([second.body.id, second.headers.get('idempotent-replayed')]).toEqual([first.body.id, 'true'])
+    expect(await creditsOf(db, user)).toBe(9)
+    expect((await actsOn(id)).map(({ action }) => action)).toEqual([
+      'canceled generation',
+      'asked to run it again',
+      `ran again as ${first.body.id}`,
+      'asked to run it again',
+    ])
+    expect((await send(key, 'POST', `/generations/${id}/run-again`, { reason: 'why' }, headers)).status).toBe(422)
   })
 })
