@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { OperatorScope } from '../../../src/core/accounts/account.js'
 import { apiKeyHint, hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
+import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { administration } from '../../../src/db/operator/administration.js'
 import { call } from '../../support/client.js'
 import { creditsOf, givenGeneration, givenUser } from '../../support/givens.js'
@@ -228,6 +229,9 @@ describe('an Idempotency-Key of /admin/v1', () => {
       headers['idempotency-key'],
     ])
     expect((await grant()).body).toMatchObject({ credits: 14 })
+    await db.pool.query(`UPDATE admin_requests SET created_at = now() - interval '25 hours'`)
+    await reconcileStore(db, { refundFailed: true }).clean()
+    expect((await db.pool.query('SELECT FROM admin_requests')).rowCount).toBe(0)
   })
 })
 
