@@ -4,7 +4,7 @@ import type { CancelAllPorts } from '../accounts/delete-account.js'
 import { AppError } from '../errors.js'
 import type { CancelStore } from '../generations/cancel.js'
 import { CANCELED } from '../generations/failure-reason.js'
-import type { Generation, GenerationStatus } from '../generations/generation.js'
+import { GENERATION_ID, type Generation, type GenerationStatus } from '../generations/generation.js'
 import type { Acting } from './acting.js'
 
 /** In the operator's list. */
@@ -35,7 +35,7 @@ export interface CancelStores {
 /** Ends a queued or running generation, and gives its credits back. @throws not_found, invalid_request */
 export async function cancelAsOperator(acting: Acting<CancelStores>, id: string): Promise<void> {
   const { generations } = acting.stores
-  const status = await generations.statusOf(id)
+  const status = GENERATION_ID.test(id) ? await generations.statusOf(id) : undefined
   if (!status) throw noSuchGeneration(id)
   const isActive = status === 'queued' || status === 'processing'
   if (isActive && (await endGeneration(acting, id, { isOwnAct: true }))) return

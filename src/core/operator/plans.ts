@@ -1,3 +1,4 @@
+import { isStorable } from '../../lib/text.js'
 import type { Plan } from '../accounts/plan.js'
 import type { Priced } from '../billing/checked-prices.js'
 import { AppError } from '../errors.js'
@@ -66,7 +67,7 @@ export async function importPlans(acting: Acting<PlanStores>, imported: readonly
 /** Who has it keeps it. Resolves to when it was retired first. @throws not_found */
 export async function retirePlan(acting: Acting<PlanStores>, name: string): Promise<Date> {
   const retiredAt = await acting.recorded(
-    ({ plans }) => plans.retire(name),
+    async ({ plans }) => (isStorable(name) ? plans.retire(name) : undefined),
     (at) => at && ['retired plan', name],
   )
   if (!retiredAt) throw noSuchPlan(name)

@@ -1,6 +1,6 @@
 import { type ModelStore, requireAvailable } from '../catalog/model-version.js'
 import { AppError } from '../errors.js'
-import { parametersOf } from '../generations/generation.js'
+import { GENERATION_ID, parametersOf } from '../generations/generation.js'
 import type { Submission, SubmitPorts, Submitted } from '../generations/submit/ports.js'
 import { submitGeneration } from '../generations/submit/submit.js'
 import { noSuchGeneration } from './generations.js'
@@ -25,7 +25,7 @@ export async function runAgain(
   { requestId, idempotency }: Pick<Submission, 'requestId' | 'idempotency'>,
 ): Promise<Submitted> {
   const { oversight, models, operatorActions } = ports
-  const failed = await oversight.generation(id)
+  const failed = GENERATION_ID.test(id) ? await oversight.generation(id) : undefined
   if (!failed) throw noSuchGeneration(id)
   const { status, keyId, modelVersionId, lane, batchSize, seed } = failed
   if (status !== 'failed') throw refused(`Only a failed generation can be run again: this one is ${status}.`)

@@ -66,7 +66,12 @@ const listSchema = {
   querystring: z.strictObject({
     limit: admin.limit,
     cursor: admin.accountCursor,
-    text: z.string().max(254).default('').describe('A part of the name or address, or the end of a key'),
+    text: z
+      .string()
+      .max(254)
+      .refine(...field.validText('text'))
+      .default('')
+      .describe('A part of the name or address, or the end of a key'),
     deleted: field.queryFlag('deleted').describe('Deleted ones instead'),
   }),
   response: {

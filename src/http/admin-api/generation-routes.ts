@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CANCELED } from '../../core/generations/failure-reason.js'
+import { GENERATION_ID } from '../../core/generations/generation.js'
 import type { IdempotencyRequest, Submitted } from '../../core/generations/submit/ports.js'
 import { requireAccount } from '../../core/operator/accounts.js'
 import { cancelAsOperator, noSuchGeneration } from '../../core/operator/generations.js'
@@ -116,7 +117,7 @@ export function generationRoutes(app: App, ports: GenerationPorts): void {
   })
 
   app.get('/generations/:id', { schema: showSchema }, async ({ params: { id } }) => {
-    const report = await ports.report(id)
+    const report = GENERATION_ID.test(id) ? await ports.report(id) : undefined
     if (!report) throw noSuchGeneration(id)
     return report
   })

@@ -33,7 +33,11 @@ const refusalsSchema = {
   querystring: z.strictObject({
     ...field.page(1),
     username: z.string().max(64).optional().describe('Of this account only'),
-    category: z.string().max(200).optional(),
+    category: z
+      .string()
+      .max(200)
+      .refine(...field.validText('category'))
+      .optional(),
   }),
   response: {
     200: z.object({ refusals: z.array(refusal), next_cursor: field.nextCursor }).meta({ id: 'AdminRefusalList' }),

@@ -122,6 +122,44 @@ describe('/admin/v1', () => {
   })
 })
 
+it('/admin/v1 refuses what Postgres cannot store or would not understand, wherever it stands', async () => {
+  const { key } = await givenOperatorKey()
+  for (const [method, path] of [
+    ...['accounts?text=%00', 'moderation/refusals?category=%00', 'accounts/%00', 'generations?username=%00'].map(
+      (it) => ['GET', it] as const,
+    ),
+    ...['generations/%00', 'plans/%00', 'accounts/%00/usage', 'accounts/x/usage?since=9'].map(
+      (it) => ['GET', it] as const,
+    ),
+    ...['plans/%00', 'keys/%00', 'images/%00', 'accounts/%00', 'accounts/%00/subscription'].map(
+      (it) => ['DELETE', it] as const,
+    ),
+    ...['pauses?scope=model&target=%00', 'pauses?scope=all&target=x', 'pauses?scope=some'].map(
+      (it) => ['DELETE', it] as const,
+    ),
+    ...['generations/%00/cancel', 'generations/%00/run-again', 'moderation/refusals/%00/wrong'].map(
+      (it) => ['POST', it] as const,
+    ),
+    ...['moderation/refusals/99999999999999999999/wrong', 'accounts/%00/webhook-secret'].map(
+      (it) => ['POST', it] as const,
+    ),
+  ]) {
+    const { status, body } = await send(key, method, `/${path}`)
+    expect([method, path, status]).toEqual([method, path, expect.toBeOneOf([400, 404])])
+    expect(body).toEqual({ error: expect.stringMatching(/\.$/) })
+  }
+  for (const [path, body] of [
+    ['accounts', { username: 'nul', plan: 'a\0' }],
+    ['accounts', { username: 'nul', email: 'a\0@example.com' }],
+    ['accounts/import', { accounts: [{ name: 'nul', plan: '\0' }, null] }],
+    ['accounts/import', { accounts: [null, 3, 'x', []] }],
+    ['plans/import', { plans: [null] }],
+    ['models/import', { models: [{ id: 1, name: '\0' }] }],
+    ['pauses', { scope: 'model', target: '\0', reason: 'x' }],
+  ] as const)
+    expect([path, body, (await send(key, 'POST', `/${path}`, body)).status]).toEqual([path, body, 400])
+})
+
 describe('the scope of an operator key', () => {
   it('says what it may change; all of them may read', async () => {
     const { db } = context.service
