@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { accountMails, keepMails } from '../core/accounts/account-mails.js'
+import { startNoticeMails } from '../core/accounts/notices.js'
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { shop } from '../core/billing/shop.js'
@@ -8,6 +9,7 @@ import type { PublishedImages } from '../core/images/ports.js'
 import { ownKeyStore } from '../db/accounts/api-keys.js'
 import { identityStore } from '../db/accounts/identities.js'
 import { spendingStore } from '../db/accounts/ledger.js'
+import { mailChoices, noticeStore } from '../db/accounts/notices.js'
 import { planStore } from '../db/accounts/plans.js'
 import { credentialStore, sessionStore, unsentMailStore } from '../db/accounts/sessions.js'
 import { currentPeriods } from '../db/accounts/subscription-periods.js'
@@ -90,17 +92,29 @@ function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, coun
   if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
   const send = mail.smtpUrl === undefined ? keepMails(unsentMails, log) : smtpMail(mail.smtpUrl, mail.from)
   const mails = accountMails({ credentials, send, counter, log }, baseUrl)
+  // Without a mail server an operator would have to pass on each of them.
+  const sendsNotices = mail.smtpUrl !== undefined
+  const notices = noticeStore(db)
   const forget = () =>
-    credentials.forgetExpired().catch((err) => log.warn({ err }, 'expired links are forgotten an hour later'))
+    Promise.all([credentials.forgetExpired(), notices.forgetOld()]).catch((err) =>
+      log.warn({ err }, 'expired links and old notices are forgotten an hour later'),
+    )
+  const noticeMails = sendsNotices ? startNoticeMails({ notices, send, log }, baseUrl) : undefined
   const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()
   void forget()
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`
   return {
-    ports: { credentials, unsentMails, mails, sessions: sessionStore(db), identities: identityStore(db) },
+    ports: {
+      ...{ credentials, unsentMails, mails, sessions: sessionStore(db), identities: identityStore(db) },
+      mailChoices: sendsNotices ? mailChoices(db) : undefined,
+    },
     provider: oidc && { ...identityProvider({ ...oidc, redirectUri }), secret: oidc.clientSecret },
     async stop() {
       clearInterval(forgetting)
-      await Promise.race([mails.settled(), after(MAILS_MS, undefined, { ref: false })])
+      await Promise.race([
+        Promise.all([mails.settled(), noticeMails?.stop()]),
+        after(MAILS_MS, undefined, { ref: false }),
+      ])
     },
   }
 }

@@ -231,7 +231,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('firstQueued', () => rows.firstQueued())
   await ask('activePage', () => rows.activePage(undefined))
   // No plan shows what a function does, so its statements are asked for by themselves.
-  const { rows: functions } = await db.pool.query(`SELECT prosrc FROM pg_proc WHERE proname = 'claim_webhook_delivery'`)
+  const { rows: functions } = await db.pool.query(`SELECT prosrc FROM pg_proc WHERE proname = 'claim_webhook'`)
   const within = (statement: RegExp, argument: string) =>
     statement.exec(functions[0].prosrc)?.[0].replaceAll(argument, '$1')
   asked['webhook endpoint due'] = [
@@ -241,7 +241,13 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
     },
   ]
   asked['webhook delivery due'] = [
-    { text: `${within(/SELECT seq FROM webhook_deliveries.*?SKIP LOCKED/s, 'endpoint.id')}`, values: ['whe_x'] },
+    {
+      text: `${within(/SELECT seq FROM webhook_deliveries.*?SKIP LOCKED/s, 'endpoint.id')}`.replace(
+        'with_data',
+        'true',
+      ),
+      values: ['whe_x'],
+    },
   ]
 }
 

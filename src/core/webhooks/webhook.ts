@@ -1,7 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
-/** What an endpoint can get. `generation.succeeded` is the Personal API's, `image.completed` Create Image's. */
-export const WEBHOOK_EVENTS = ['generation.succeeded', 'generation.failed', 'image.completed'] as const
+/**
+ * What an endpoint can get. `generation.succeeded` is the Personal API's, `image.completed` Create Image's; the last ones are
+ * about no generation.
+ */
+export const WEBHOOK_EVENTS = [
+  'generation.succeeded',
+  'generation.failed',
+  'image.completed',
+  'credits.low',
+  'subscription.changed',
+] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
 /** Sent on its owner's request, whatever events the endpoint gets. */
@@ -30,8 +39,10 @@ export interface ClaimedDelivery {
   readonly seq: number
   readonly eventId: string
   readonly type: WebhookEvent | typeof TEST_EVENT
-  /** Null: a test. */
+  /** Null: a test, or an event that has `data`. */
   readonly generationId: string | null
+  /** Of an event that is about no generation. */
+  readonly data?: Readonly<Record<string, unknown>> | null
   readonly endpointId: string
   readonly accountId: string
   /** `request`: named by a request's webhook_url, and gets the events of that request alone. */

@@ -14,6 +14,7 @@ import { creditLedger as l } from '../schema/ledger.js'
 import { isSqlRefusal } from '../sql-state.js'
 import { columns, param, type Queryable, type RowOf, selectAs, setList, statement } from '../statement.js'
 import { moveCredits } from './move-credits.js'
+import { NOTE_ENDED } from './notices.js'
 import { PLAN } from './plans.js'
 
 /** In one pass of the reconciler, whose other rules wait meanwhile; the next one goes on. */
@@ -102,6 +103,8 @@ export const periodStore = (db: Database) => ({
     if (faults.length > 0) throw faults[0]
     return settled
   },
+
+  noteEnded: () => NOTE_ENDED.run(db.pool),
 })
 
 export const currentPeriods = ({ pool }: Database): CurrentPeriods => ({

@@ -6,6 +6,7 @@ import {
   check,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   text,
@@ -13,6 +14,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { ApiKeyKind, OperatorScope, Role } from '../../core/accounts/account.js'
+import type { Notice, NoticeMail } from '../../core/accounts/notices.js'
 import type { Plan } from '../../core/accounts/plan.js'
 import { DRAWN_ALIKE, READ_AS } from '../../core/accounts/username.js'
 import { bytea, int8, time } from './columns.js'
@@ -35,6 +37,9 @@ export const users = pgTable(
     expiringCredits: int8('expiring_credits').notNull().default(0),
     /** Whether the role came from a group of the identity provider. */
     roleFromGroup: boolean('role_from_group').notNull().default(false),
+    /** When the credits fall below it, a notice is due; null: none is until credits come in. */
+    noticeBelow: int8('notice_below'),
+    mailsOff: text('mails_off').array().$type<readonly NoticeMail[]>().notNull().default([]),
   },
   (t) => [
     check('users_username_check', sql`${t.username} ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'`),
@@ -92,8 +97,11 @@ export const subscriptions = pgTable(
     checkAt: time('check_at').defaultNow(),
     /** Until when it is paid at a provider; null: it is paid to none. */
     paidUntil: time('paid_until'),
+    /** When it is over, until that is noticed. */
+    noticeAt: time('notice_at'),
   },
   (t) => [
+    index('subscriptions_notice').on(t.noticeAt).where(sql`${t.noticeAt} IS NOT NULL`),
     index('subscriptions_check').on(t.checkAt).where(sql`${t.checkAt} IS NOT NULL`),
     index('subscriptions_plan').on(t.plan),
   ],
@@ -161,6 +169,21 @@ export const identities = pgTable(
     createdAt: time('created_at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.issuer, t.subject] })],
+)
+
+export const notices = pgTable(
+  'notices',
+  {
+    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
+    userId: userId().notNull(),
+    kind: text('kind').$type<Notice['kind']>().notNull(),
+    data: jsonb('data').$type<Notice['data']>().notNull(),
+    /** When its mail is tried next; null: it is sent, or there is none. */
+    mailAt: time('mail_at').defaultNow(),
+    tries: integer('tries').notNull().default(0),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [index('notices_mail').on(t.mailAt).where(sql`${t.mailAt} IS NOT NULL`), index('notices_old').on(t.createdAt)],
 )
 
 export const unsentMails = pgTable('unsent_mails', {

@@ -1,6 +1,6 @@
 /** Endpoints of webhooks and their deliveries. */
 import { sql } from 'drizzle-orm'
-import { check, index, integer, pgTable, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import { check, index, integer, jsonb, pgTable, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import type { ClaimedDelivery, DeliveryRecord, WebhookEvent } from '../../core/webhooks/webhook.js'
 import { userId } from './accounts.js'
 import { int8, time } from './columns.js'
@@ -65,6 +65,8 @@ export const webhookDeliveries = pgTable(
     eventId: text('event_id').notNull(),
     type: text('type').$type<ClaimedDelivery['type']>().notNull(),
     generationId: generationId(),
+    /** Of an event that is about no generation; null: of a generation, or a test. */
+    data: jsonb('data').$type<NonNullable<ClaimedDelivery['data']>>(),
     url: text('url').notNull(),
     status: text('status').$type<DeliveryRecord['status']>().notNull().default('pending'),
     attempts: integer('attempts').notNull().default(0),

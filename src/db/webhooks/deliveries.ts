@@ -28,10 +28,10 @@ const HURRIED_PAGE_SECONDS = 10
 const secretsOf = (row: SQL) =>
   sql`array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
-/** Reads only what is due, however much waits (migrations/0016_webhook_due.sql). */
+/** Reads only what is due, however much waits (migrations/0050_notices.sql). */
 const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery')`
   SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
-         (c.delivery).generation_id AS "generationId", (c.endpoint).id AS "endpointId",
+         (c.delivery).generation_id AS "generationId", (c.delivery).data, (c.endpoint).id AS "endpointId",
          (c.endpoint).user_id AS "accountId", (c.endpoint).kind, (c.delivery).url,
          CASE (c.endpoint).kind
            WHEN 'request' THEN (
@@ -40,7 +40,7 @@ const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery
            ELSE ${secretsOf(sql`(c.endpoint)`)} END AS secrets,
          (c.delivery).created_at AS at, (c.delivery).attempts, c.slot, (c.endpoint).failures AS "endpointFailures",
          (SELECT ${g.traceparent} FROM ${g} WHERE ${g.id} = (c.delivery).generation_id) AS traceparent
-    FROM claim_webhook_delivery(${param('exceptAccounts')}::uuid[], ${LEASE}, ${FAILING}) c`
+    FROM claim_webhook(${param('exceptAccounts')}::uuid[], ${LEASE}, ${FAILING}, true) c`
 
 const THIS_TRY = sql`${d.seq} = ${param('seq')} AND ${d.attempts} = ${param('attempts')} AND ${d.status} = 'pending'`
 const freed = (slot: 1 | 2) =>

@@ -6,17 +6,17 @@ import { polledView } from '../personal-api/generations/poll-schemas.js'
 import { createImageErrorBody } from '../shared/error-bodies.js'
 
 /**
- * The body of a webhook: `{ type, timestamp, data }`. Its data is what the generation's interface would answer.
- * @param subject undefined for a test
+ * The body of a webhook: `{ type, timestamp, data }`. Its data is what the generation's interface would answer, or the event's own.
+ * @param subject undefined for what is about no generation
  * @returns undefined when the image was removed
  */
 export function webhookPayload(
-  delivery: Pick<ClaimedDelivery, 'type' | 'at' | 'kind' | 'endpointId'>,
+  delivery: Pick<ClaimedDelivery, 'type' | 'at' | 'kind' | 'endpointId' | 'data'>,
   subject: WebhookSubject | undefined,
   imageUrl: (slug: string) => string,
 ): string | undefined {
   const { type, at, endpointId } = delivery
-  const data = subject ? webhookData(delivery, subject, imageUrl) : { endpoint_id: endpointId }
+  const data = delivery.data ?? (subject ? webhookData(delivery, subject, imageUrl) : { endpoint_id: endpointId })
   return data && JSON.stringify({ type, timestamp: at.toISOString(), data })
 }
 

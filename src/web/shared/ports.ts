@@ -3,6 +3,7 @@ import type { AccountMails, UnsentMailStore } from '../../core/accounts/account-
 import type { OwnKeyStore } from '../../core/accounts/api-key.js'
 import type { IdentityProvider, IdentityStore } from '../../core/accounts/identity.js'
 import type { SpendingStore } from '../../core/accounts/ledger.js'
+import type { MailChoices } from '../../core/accounts/notices.js'
 import type { CurrentPeriods } from '../../core/accounts/plan.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
 import type { RequirePrices } from '../../core/billing/checked-prices.js'
@@ -26,6 +27,8 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly credentials: CredentialStore
   readonly identities: IdentityStore
   readonly mails: AccountMails
+  /** Undefined: no mail server is set, so no notices are sent. */
+  readonly mailChoices: MailChoices | undefined
   readonly unsentMails: Pick<UnsentMailStore, 'list'>
   readonly publishedImages: PublishedImages
   readonly operatorActions: OperatorActions

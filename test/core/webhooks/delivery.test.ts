@@ -1,5 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
+import { operatorCreditStore } from '../../../src/db/accounts/ledger.js'
+import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
 import { call } from '../../support/client.js'
 import { givenEnded, givenWebhook, INSIDE, logOf, timePasses } from '../../support/given-webhook.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
@@ -165,5 +167,44 @@ describe('an endpoint', () => {
     await receiver.nth(1)
     receiver.behaviour = 200
     await receiver.nth(2)
+  })
+})
+
+describe('an event of the account', () => {
+  it('tells of few credits, signed, once, and in the log', async () => {
+    const { service } = context
+    const user = await givenUser(service.db, { credits: 5 })
+    const [receiver, other] = [await givenReceiver(), await givenReceiver()]
+    const webhook = await givenWebhook(service, user, receiver.url, ['credits.low'])
+    await givenWebhook(service, user, other.url, ['subscription.changed'])
+    await operatorCreditStore(service.db).adjust(user.id, -4, { note: 'Corrected', belowZero: false })
+    const told = await receiver.nth(1)
+    expect(verified(told, webhook.secret)).toEqual({
+      type: 'credits.low',
+      timestamp: expect.any(String),
+      data: { credits: 1, below: 2 },
+    })
+    await until(async () => (await logOf(service, user, webhook))[0].status === 'delivered', 'the log')
+    expect(await logOf(service, user, webhook)).toMatchObject([
+      { type: 'credits.low', generation_id: null, attempts: 1 },
+    ])
+    expect(other.received).toEqual([])
+  })
+
+  it('tells of a subscription that was changed, and of its end', async () => {
+    const { service } = context
+    const user = await givenUser(service.db)
+    const receiver = await givenReceiver()
+    await givenWebhook(service, user, receiver.url, ['subscription.changed'])
+    const store = operatorSubscriptionStore(service.db)
+    const endDate = new Date(Date.now() + 1000)
+    await store.set(user.id, { status: 'canceled', plan: undefined, endDate }, endDate)
+    expect((await receiver.nth(1)).body.data).toEqual({
+      subscription: { status: 'canceled', plan: 'Pro', endDate: endDate.toISOString() },
+    })
+    // The reconciler of the service sees that it is over.
+    expect((await receiver.nth(2)).body.data).toEqual({
+      subscription: { status: 'expired', plan: 'Pro', endDate: endDate.toISOString() },
+    })
   })
 })

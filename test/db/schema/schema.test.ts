@@ -89,7 +89,7 @@ async function madeIn(client: pg.PoolClient, namespace: string): Promise<string[
        LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
      UNION ALL
      SELECT concat_ws(' ', relname, CASE WHEN contype IN ('c', 'u') THEN conname END, pg_get_constraintdef(c.oid))
-       FROM tables JOIN pg_constraint c ON conrelid = tables.oid WHERE contype <> 'n'
+       FROM tables JOIN pg_constraint c ON conrelid = tables.oid WHERE contype NOT IN ('n', 't')
      UNION ALL
      SELECT pg_get_indexdef(indexrelid)
        FROM tables JOIN pg_index ON indrelid = tables.oid AND indisvalid AND NOT indisprimary

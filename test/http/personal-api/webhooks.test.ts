@@ -22,7 +22,7 @@ describe('POST /api/v1/webhooks', () => {
       id: expect.stringMatching(/^whe_[0-9a-f]{32}$/),
       url: URL_OF,
       description: 'Production',
-      events: ['generation.succeeded', 'generation.failed', 'image.completed'],
+      events: ['generation.succeeded', 'generation.failed', 'image.completed', 'credits.low', 'subscription.changed'],
       status: 'enabled',
       disabled_reason: null,
       paused_until: null,

@@ -49,7 +49,7 @@ const PORTS: Readonly<Record<Wrapper, Record<string, Record<string, Answer>>>> =
         yield [{ accountId: 'a', generationId: 'gen_1' }]
       },
     },
-    periods: { settle: some },
+    periods: { settle: some, noteEnded: some },
     queue: { withdraw: yes },
     wipeMark: { present: async () => false, begin: yes, finish: yes },
   },

@@ -155,7 +155,7 @@ export function chaosPorts(env: Variables): PortWrappers {
           wastedSlugs: guarded('reconcile.sweep', rows.wastedSlugs, none),
           clean: guarded('reconcile.clean', rows.clean, async () => undefined),
         },
-        periods: { settle: guarded('reconcile.settle_periods', periods.settle, async () => 0) },
+        periods: { ...periods, settle: guarded('reconcile.settle_periods', periods.settle, async () => 0) },
         lock: { ...lock, all: guarded('reconcile.clear_locks', lock.all, async function* () {}) },
         queue: { ...queue, withdraw: before('reconcile.after_fail', queue.withdraw) },
         wipeMark: {

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { pino } from 'pino'
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterAll, describe, expect, it } from 'vitest'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { credentialStore } from '../../../src/db/accounts/sessions.js'
@@ -10,50 +9,10 @@ import { parseConfig } from '../../../src/process/config.js'
 import { startServer } from '../../../src/process/start-server.js'
 import { givenSession } from '../../support/given-sign-in.js'
 import { givenUser } from '../../support/givens.js'
+import { type Mailbox, type ReceivedMail, startMailbox } from '../../support/mailbox.js'
 import { useService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { formsOf, visit } from '../../support/website-client.js'
-
-interface Received {
-  readonly to: string[]
-  readonly text: string
-  readonly secure: boolean
-  readonly user: string | undefined
-}
-
-interface Mailbox {
-  readonly port: number
-  readonly received: Received[]
-  close(): Promise<void>
-}
-
-/** A real SMTP server that keeps what it is sent; its certificate, for TLS, is one that nobody trusts. */
-async function startMailbox(options: SMTPServerOptions = {}): Promise<Mailbox> {
-  const received: Received[] = []
-  const server = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    logger: false,
-    ...options,
-    onAuth: ({ username, password }, _session, done) =>
-      password === 'right' ? done(null, { user: username }) : done(new Error('no')),
-    onData(stream, session, done) {
-      let text = ''
-      stream.on('data', (chunk) => {
-        text += chunk
-      })
-      stream.on('end', () => {
-        const { rcptTo } = session.envelope
-        const plain = text.replace(/=\r\n/g, '').replace(/=3D/g, '=')
-        received.push({ to: rcptTo.map((it) => it.address), text: plain, secure: session.secure, user: session.user })
-        done()
-      })
-    },
-  })
-  server.on('error', () => undefined) // a client that hangs up
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.server.address() as AddressInfo
-  return { port, received, close: () => new Promise((closed) => server.close(closed)) }
-}
 
 let mailbox: Mailbox
 const context = useService(async () => {
@@ -75,7 +34,7 @@ async function givenReader() {
   return { ...user, email }
 }
 const mailsTo = (email: string) => mailbox.received.filter(({ to }) => to.includes(email))
-const linkIn = ({ text }: Received) => /http:\/\/easel\.test(\/\S+)/.exec(text)?.[1] as string
+const linkIn = ({ text }: ReceivedMail) => /http:\/\/easel\.test(\/\S+)/.exec(text)?.[1] as string
 
 describe('asking for a link', () => {
   it('by username or address sends a short mail with a link that signs in once', async () => {
@@ -86,7 +45,7 @@ describe('asking for a link', () => {
         location: '/sign-in?sent=&next=%2Fgallery',
       })
     await until(async () => mailsTo(user.email).length === 2, 'two mails')
-    const [mail] = mailsTo(user.email) as [Received]
+    const [mail] = mailsTo(user.email) as [ReceivedMail]
     expect(mail.text).toMatch(/^From: Easel <hello@easel\.test>$/m)
     expect(mail.text).toMatch(/^Subject: Sign in to easel\.test$/m)
     expect(mail.text).toMatch(/^Content-Type: text\/plain/m)

@@ -43,6 +43,8 @@ export interface ReconcilePorts extends LeftoverPorts {
   readonly periods: {
     /** Grants what plans grant at the start of a period, and lets expire what they let expire at its end. */
     settle(): Promise<unknown>
+    /** Tells accounts whose subscription's end has passed. */
+    noteEnded(): Promise<unknown>
   }
   readonly wipeMark: WipeMark
   readonly log: Log

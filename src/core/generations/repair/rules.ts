@@ -34,6 +34,7 @@ export const RULES: readonly Rule[] = [
     repairs: 'a period of a plan that has begun or ended',
     run: ({ periods }) => periods.settle(),
   },
+  { name: 'note_ended', repairs: 'a subscription whose end has passed', run: ({ periods }) => periods.noteEnded() },
   { name: 'restore', repairs: 'an empty Redis; locks of what has ended', when: isFullOrWiped, run: restoreRedis },
   { name: 'sweep', repairs: 'image files of failed generations', when: isFull, run: sweepImages },
   { name: 'clean', repairs: 'rows that have expired', when: isFull, run: ({ rows }) => rows.clean() },

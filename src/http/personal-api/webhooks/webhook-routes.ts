@@ -88,7 +88,7 @@ const webhookTest = z
 const delivery = z.object({
   event_id: z.string().describe('The `webhook-id`, the same for every try'),
   type: z.enum([...WEBHOOK_EVENTS, TEST_EVENT]),
-  generation_id: z.string().nullable().describe('null for a test'),
+  generation_id: z.string().nullable().describe('null for a test, and for what is about no generation'),
   status: z.enum(['pending', 'delivered', 'failed']),
   attempts: z.int().min(0),
   last_status: z.int().nullable().describe('The HTTP status of the last try; null when it was not answered'),

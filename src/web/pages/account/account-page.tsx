@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { DaySpending, SpendingEntry } from '../../../core/accounts/ledger.js'
+import type { NoticeMail } from '../../../core/accounts/notices.js'
 import { changePassword } from '../../../core/accounts/password.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
@@ -21,6 +22,7 @@ import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
 import { Billing, type BillingView } from './billing.js'
 import { billingRoutes, billingView, paidQuery, reloadUntilConfirmed } from './billing-routes.js'
 import { CreditHistory } from './credit-history.js'
+import { MailSettings, mailSettingsRoutes } from './mail-settings.js'
 
 interface AccountView {
   readonly signedIn: SignedIn
@@ -28,6 +30,8 @@ interface AccountView {
   readonly hasPassword: boolean
   readonly sessions: readonly Session[]
   readonly current: CurrentPeriod | undefined
+  /** Undefined: none are sent here. */
+  readonly mailsOff: readonly NoticeMail[] | undefined
   readonly days: readonly DaySpending[]
   readonly entries: readonly SpendingEntry[]
   readonly older: string | null
@@ -74,6 +78,7 @@ const AccountPage = (view: AccountView) => {
       <div class="halves">
         <Password {...view} />
         <Sessions {...view} />
+        {view.mailsOff && <MailSettings off={view.mailsOff} email={signedIn.email} />}
       </div>
       <p class="quiet">
         See also your <a href="/usage">usage</a>, your <a href="/keys">keys</a> and your{' '}
@@ -183,12 +188,13 @@ const TRIES = { windowMs: 15 * 60_000, max: 12 } as const
 const DONE = {
   password: 'Your password is changed. Every other browser is signed out.',
   session: 'That browser is signed out.',
+  mails: 'Your choice of mails is saved.',
 } as const
 
 // A cursor that is none is the beginning; nobody types one.
 const query = paidQuery.extend({
   cursor: field.page(1).cursor.catch(undefined),
-  done: z.enum(['password', 'session']).optional().catch(undefined),
+  done: z.enum(['password', 'session', 'mails']).optional().catch(undefined),
 })
 const passwords = z.object({ current: z.string().max(1000).catch(''), next: z.string().max(1000).catch('') })
 
@@ -198,7 +204,8 @@ export function accountPageRoutes(
   { ports, keyPrefix, shop, baseUrl }: WebsiteOptions,
   cookies: SessionCookie,
 ): void {
-  const { credentials, guesses, currentPeriods, sessions, spending } = ports
+  const { credentials, guesses, currentPeriods, sessions, spending, mailChoices } = ports
+  if (mailChoices) mailSettingsRoutes(app, mailChoices)
 
   const show = async (
     request: FastifyRequest,
@@ -209,15 +216,16 @@ export function accountPageRoutes(
   ) => {
     const signedIn = sessionOf(request)
     const { id, username } = signedIn.caller.account
-    const [own, held, current, days, { items, next }] = await Promise.all([
+    const [own, held, current, days, mailsOff, { items, next }] = await Promise.all([
       credentials.find(username),
       sessions.list(id),
       currentPeriods.of(id),
       spending.days(id),
+      mailChoices?.off(id),
       spending.entries(id, { limit: HISTORY_PAGE, after }),
     ])
     const hasPassword = Boolean(own?.passwordHash)
-    const view = { ...news, signedIn, keyPrefix, days, hasPassword, sessions: held, current }
+    const view = { ...news, signedIn, keyPrefix, days, hasPassword, sessions: held, current, mailsOff }
     const history = { entries: items, older: field.cursorOf(next), later: after !== undefined }
     const billing = shop && (await billingView(shop, id, paid, items))
     if (billing) reloadUntilConfirmed(reply, billing)

@@ -140,7 +140,7 @@ const Downloads = ({ span }: Pick<UsageView, 'span'>) => (
         , <a href={address(`${PATH}.csv`, { ...span, by })}>by {by}</a>
       </>
     ))}
-    . Programs get it from <a href="/docs#getUsage">the API</a>.
+    . Programs get it from <a href="/docs#get-usage">the API</a>.
   </p>
 )
 

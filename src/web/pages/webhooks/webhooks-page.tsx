@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { NOTICE_MAILS } from '../../../core/accounts/notices.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import { AppError, invalidParameter } from '../../../core/errors.js'
 import * as webhooks from '../../../core/webhooks/endpoints.js'
@@ -108,6 +109,8 @@ const EVENT_WORDS = {
   'generation.succeeded': 'an image of the Personal Access API, or of this site, is ready',
   'generation.failed': 'a generation has failed',
   'image.completed': 'an image of Create Image is ready',
+  'credits.low': NOTICE_MAILS['credits.low'],
+  'subscription.changed': 'your subscription has changed or ended',
 } as const
 
 const AddForm = ({ asked, problem }: Pick<WebhooksView, 'asked' | 'problem'>) => (

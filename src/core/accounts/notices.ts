@@ -1,0 +1,120 @@
+/** What an account is told of its credits and its subscription: the mails. Postgres writes each notice with its cause. */
+import type { Log } from '../log.js'
+import type { Subscription } from './account.js'
+import type { SendMail } from './account-mails.js'
+
+type ChangedSubscription = Omit<Subscription, 'endDate'> & { readonly endDate: string }
+
+/** `data` is that of the webhook of this name. */
+export type Notice =
+  | { readonly kind: 'credits.low'; readonly data: { readonly credits: number; readonly below: number } }
+  | { readonly kind: 'credits.out'; readonly data: { readonly credits: number } }
+  | { readonly kind: 'subscription.changed'; readonly data: { readonly subscription: ChangedSubscription | null } }
+
+/** The mails that an account may turn off, and what each says. */
+export const NOTICE_MAILS = {
+  'credits.low': 'fewer than a fifth of your credits are left',
+  'credits.out': 'no credits are left',
+  'subscription.ended': 'your subscription has ended',
+} as const
+export type NoticeMail = keyof typeof NOTICE_MAILS
+
+export interface MailChoices {
+  /** Those that are turned off. */
+  off(accountId: string): Promise<readonly NoticeMail[]>
+  turnOff(accountId: string, mails: readonly NoticeMail[]): Promise<void>
+}
+
+export type DueNotice = Notice & {
+  readonly id: number
+  readonly username: string
+  /** Null: the account has no confirmed address. */
+  readonly email: string | null
+  readonly mailsOff: readonly NoticeMail[]
+}
+
+export interface NoticeStore {
+  /** The next one whose mail is due. Unless it is `done` soon, it is due again later, for a day. */
+  claim(): Promise<DueNotice | undefined>
+  done(id: number): Promise<void>
+  /** Those of more than a month ago. */
+  forgetOld(): Promise<void>
+}
+
+interface Ports {
+  readonly notices: Pick<NoticeStore, 'claim' | 'done'>
+  readonly send: SendMail
+  readonly log: Log
+}
+
+const POLL_MS = 5000
+
+/** Sends the mails of notices, in any number of processes, until it is stopped. */
+export function startNoticeMails({ notices, send, log }: Ports, baseUrl: string): { stop(): Promise<void> } {
+  let stopped = false
+  let sending: Promise<void> | undefined
+  const sendDue = async () => {
+    try {
+      for (let due = await notices.claim(); due; due = stopped ? undefined : await notices.claim()) {
+        const mail = mailOf(due, baseUrl)
+        if (mail) await send(mail)
+        await notices.done(due.id)
+      }
+    } catch (err) {
+      log.warn({ err }, 'a mail to an account is tried again later: check SMTP_URL and MAIL_FROM')
+    }
+  }
+  const poll = () => {
+    sending ??= sendDue().finally(() => {
+      sending = undefined
+    })
+  }
+  const timer = setInterval(poll, POLL_MS)
+  poll()
+  return {
+    async stop() {
+      stopped = true
+      clearInterval(timer)
+      await sending
+    },
+  }
+}
+
+/** Undefined: there is nothing to say, or it is not wanted. */
+function mailOf(notice: DueNotice, baseUrl: string) {
+  const { username, email, mailsOff } = notice
+  const said = textOf(notice, new URL(baseUrl).host, baseUrl)
+  if (!email || !said || mailsOff.includes(said.mail)) return undefined
+  const text = `Hello ${username},
+
+${said.text}
+
+You can turn these mails off at ${baseUrl}/account#mails
+`
+  return { to: email, subject: said.subject, text }
+}
+
+function textOf({ kind, data }: Notice, host: string, baseUrl: string) {
+  if (kind === 'credits.low')
+    return {
+      mail: 'credits.low',
+      subject: `Few credits are left at ${host}`,
+      text: `your account at ${host} has ${data.credits} ${data.credits === 1 ? 'credit' : 'credits'} left, fewer than a fifth of what it
+held when credits were last added. See what they went to: ${baseUrl}/usage`,
+    } as const
+  if (kind === 'credits.out')
+    return {
+      mail: 'credits.out',
+      subject: `No credits are left at ${host}`,
+      text: `your account at ${host} has no credits left, so it can make no images until credits are
+added. See what they went to: ${baseUrl}/usage`,
+    } as const
+  const { subscription } = data
+  if (subscription?.status !== 'expired') return undefined
+  return {
+    mail: 'subscription.ended',
+    subject: `Your subscription at ${host} has ended`,
+    text: `your subscription of the plan ${subscription.plan} at ${host} has ended on ${subscription.endDate.slice(0, 10)} (UTC). Your
+images stay where they are; to make new ones, renew it: ${baseUrl}/account`,
+  } as const
+}

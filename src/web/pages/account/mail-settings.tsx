@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { type MailChoices, NOTICE_MAILS, type NoticeMail } from '../../../core/accounts/notices.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+
+const MAILS = Object.keys(NOTICE_MAILS) as NoticeMail[]
+
+/** Which mails the account gets; they go to its confirmed address. */
+export const MailSettings = ({ off, email }: { off: readonly NoticeMail[]; email: string | null }) => (
+  <section id="mails" class="card" aria-labelledby="mails-title">
+    <form class="stack" method="post" action="/account/mails">
+      <h2 id="mails-title">Mails</h2>
+      {email === null ? (
+        <p>
+          You get none: your account has no mail address. <a href="/confirm-email">Add one</a>
+        </p>
+      ) : (
+        <>
+          <fieldset class="stack events">
+            <legend>Send a mail when</legend>
+            {MAILS.map((mail) => (
+              <div key={mail} class="check">
+                <input id={mail} type="checkbox" name="mails" value={mail} checked={!off.includes(mail)} />
+                <label for={mail}>{NOTICE_MAILS[mail]}</label>
+              </div>
+            ))}
+          </fieldset>
+          <button type="submit">Save</button>
+        </>
+      )}
+    </form>
+  </section>
+)
+
+// As a form sends it: one mail is no list, and none is nothing.
+const body = z.object({ mails: z.union([z.array(z.string()), z.string().transform((mail) => [mail])]).catch([]) })
+
+/** Turns mails off and on. */
+export function mailSettingsRoutes(app: App, choices: MailChoices): void {
+  app.post('/account/mails', { schema: { body } }, async ({ caller, body }, reply) => {
+    const off = MAILS.filter((mail) => !body.mails.includes(mail))
+    await choices.turnOff(caller.account.id, off)
+    return reply.redirect('/account?done=mails', 303)
+  })
+}

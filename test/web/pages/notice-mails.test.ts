@@ -1,0 +1,115 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
+import { operatorCreditStore } from '../../../src/db/accounts/ledger.js'
+import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
+import { givenSession } from '../../support/given-sign-in.js'
+import { givenUser } from '../../support/givens.js'
+import { type Mailbox, startMailbox } from '../../support/mailbox.js'
+import { startService, useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
+import { textOf, visit } from '../../support/website-client.js'
+
+let mailbox: Mailbox
+const context = useService(async () => {
+  mailbox = await startMailbox()
+  return { env: { SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, MAIL_FROM: 'Easel <hello@easel.test>' } }
+})
+afterAll(() => mailbox.close())
+
+async function given(mails?: readonly string[]) {
+  const { db, url } = context.service
+  const user = await givenUser(db)
+  const email = `${user.username}@mail.test`
+  await operatorUserStore(db).setEmail(user.id, email)
+  const cookie = await givenSession(db, user)
+  const choose = (chosen: readonly string[]) =>
+    visit(url, '/account/mails', { cookie, body: chosen.map((mail) => ['mails', mail] as const) })
+  if (mails) expect((await choose(mails)).location).toBe('/account?done=mails')
+  return {
+    user,
+    cookie,
+    take: (amount: number) => operatorCreditStore(db).adjust(user.id, -amount, { note: 'Corrected', belowZero: false }),
+    /** The subjects, once as many mails have come. */
+    subjects: async (count: number) => {
+      const mine = () => mailbox.received.filter(({ to }) => to.includes(email))
+      await until(async () => mine().length >= count, `${count} mails`)
+      return mine().map(({ text }) => /^Subject: (.*)\r$/m.exec(text)?.[1])
+    },
+    text: () => mailbox.received.find(({ to }) => to.includes(email))?.text ?? '',
+    /** Whether all that the account was told has been sent or left out. */
+    isDone: async () =>
+      (await db.pool.query('SELECT FROM notices WHERE user_id = $1 AND mail_at IS NOT NULL', [user.id])).rowCount === 0,
+  }
+}
+
+describe('the mails of notices', () => {
+  it('say that few credits are left, and that none are, and how to turn them off', async () => {
+    const { user, take, subjects, text } = await given()
+    await take(81)
+    expect(await subjects(1)).toEqual(['Few credits are left at easel.test'])
+    expect(text()).toContain(`Hello ${user.username},`)
+    expect(text()).toContain('has 19 credits left')
+    expect(text()).toContain('You can turn these mails off at http://easel.test/account#mails')
+    await take(19)
+    expect(await subjects(2)).toEqual(['Few credits are left at easel.test', 'No credits are left at easel.test'])
+  })
+
+  it('say that a subscription has ended, and of its other changes nothing', async () => {
+    const { user, subjects, text } = await given()
+    const store = operatorSubscriptionStore(context.service.db)
+    const soon = new Date(Date.now() + 1000)
+    await store.set(user.id, { status: undefined, plan: 'Max', endDate: undefined }, soon)
+    await store.set(user.id, { status: undefined, plan: undefined, endDate: soon }, soon)
+    expect(await subjects(1)).toEqual(['Your subscription at easel.test has ended'])
+    expect(text()).toMatch(/the plan Max at easel\.test has ended on \d{4}-\d\d-\d\d/)
+  })
+
+  it('are sent to nobody who has turned them off, and again to who has turned them on', async () => {
+    const { take, subjects, isDone, cookie } = await given(['credits.out'])
+    const page = async () => (await visit(context.service.url, '/account?done=mails', { cookie })).html
+    expect(await page()).toMatch(/id="credits.low" type="checkbox" name="mails" value="credits.low"\/?>/)
+    expect(await page()).toMatch(/id="credits.out" [^>]*checked/)
+    await take(90)
+    await until(isDone, 'the notice to be left out')
+    await take(10)
+    expect(await subjects(1)).toEqual(['No credits are left at easel.test'])
+  })
+
+  it('are sent to no account without a confirmed address', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db)
+    await operatorCreditStore(db).adjust(user.id, -90, { note: 'Corrected', belowZero: false })
+    const left = `SELECT FROM notices WHERE user_id = $1 AND mail_at IS NOT NULL`
+    await until(async () => (await db.pool.query(left, [user.id])).rowCount === 0, 'the notice to be left out')
+    expect(mailbox.received.flatMap(({ to }) => to).every((to) => to.endsWith('@mail.test'))).toBe(true)
+    const { html } = await visit(url, '/account', { cookie: await givenSession(db, user) })
+    expect(textOf(html)).toContain('You get none: your account has no mail address.')
+  })
+
+  it('are tried again after the mail server was away', async () => {
+    const { db } = context.service
+    const { user, take, subjects } = await given()
+    const port = mailbox.port
+    await mailbox.close()
+    await take(90)
+    const tried = 'SELECT FROM notices WHERE user_id = $1 AND tries > 0 AND mail_at > now()'
+    await until(async () => (await db.pool.query(tried, [user.id])).rowCount === 1, 'the first try')
+    mailbox = await startMailbox({}, port)
+    await db.pool.query('UPDATE notices SET mail_at = now() WHERE user_id = $1', [user.id])
+    expect(await subjects(1)).toEqual(['Few credits are left at easel.test'])
+  })
+})
+
+describe('a service without a mail server', () => {
+  it('sends none, and shows no choice', async () => {
+    const service = await startService()
+    try {
+      const user = await givenUser(service.db)
+      await operatorUserStore(service.db).setEmail(user.id, 'ada@mail.test')
+      const { html } = await visit(service.url, '/account', { cookie: await givenSession(service.db, user) })
+      expect(html).not.toContain('id="mails"')
+    } finally {
+      await service.close()
+    }
+  })
+})
