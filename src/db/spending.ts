@@ -10,8 +10,11 @@ export const TODAY = sql`date_trunc('day', now() AT TIME ZONE 'UTC')`
 export const FIRST_DAY = sql`(${TODAY} - ${SPENDING_DAYS - 1} * interval '1 day')`
 export const THIS_MONTH = sql`date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'`
 
-/** The day of a moment, in UTC. */
-export const dayOf = (moment: SQLWrapper) => sql`(${moment} AT TIME ZONE 'UTC')::date`
+/** The beginning of a moment's day in UTC: plain arithmetic, for very many rows. */
+export const dayOf = (moment: SQLWrapper) => sql`date_bin('1 day', ${moment}, timestamptz 'epoch')`
+
+/** Such a day as text. */
+export const dayName = (day: SQLWrapper) => sql`to_char(${day} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`
 
 /** Whether a moment is on one of the days, in UTC, from the parameter `from` to the parameter `to`. */
 export const isInSpan = (moment: SQLWrapper) => sql`${moment} >= ${param('from')}::date::timestamp AT TIME ZONE 'UTC'

@@ -20,6 +20,7 @@ import { ownSubscriptions } from '../db/billing/own-subscriptions.js'
 import type { Database } from '../db/client.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
+import { operatorFigures } from '../db/operator/figures.js'
 import { operatorActionStore } from '../db/operator/operator-actions.js'
 import { oversight } from '../db/operator/overview.js'
 import { pauseStore } from '../db/operator/pauses.js'
@@ -65,6 +66,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     plans: planStore(db),
     payments: operatorPayments(db),
     requirePrices: requirePricesAt(shared.provider),
+    figures: operatorFigures(db),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),

@@ -118,6 +118,7 @@ const OPERATOR_PAGES = [
   'GET /operator/models/workflow',
   ...['GET /operator/plans', 'POST /operator/plans', 'POST /operator/plans/retire'],
   ...['GET /operator/payments', ...['match', 'retry', 'dismiss'].map((act) => `POST /operator/payments/${act}`)],
+  ...['GET /operator/figures', 'GET /operator/figures.csv'],
   'POST /operator/generations/:id/cancel',
   'POST /operator/generations/:id/run-again',
   'POST /operator/models/:id',

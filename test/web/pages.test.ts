@@ -16,6 +16,7 @@ const OWN_PAGES = [
   '/webhooks',
   '/operator',
   '/operator/plans',
+  '/operator/figures',
   '/docs',
 ]
 

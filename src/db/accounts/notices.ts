@@ -6,7 +6,7 @@ import { columns, selectAs, setList, statement } from '../statement.js'
 
 const SUBSCRIPTIONS_PER_PASS = 1000
 
-/** The passing of an end; all other changes are noticed by the triggers of migrations/0050_notices.sql. */
+/** The passing of an end; all other changes are noticed by the triggers of migrations/0051_notices.sql. */
 export const NOTE_ENDED = statement('note_ended_subscriptions')`
   WITH ended AS (
     UPDATE ${s} SET ${setList(s, { noticeAt: null })} WHERE ${s.noticeAt} <= now() AND ${s.userId} = ANY (ARRAY(

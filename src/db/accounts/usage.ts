@@ -4,11 +4,11 @@ import type { Database } from '../client.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { generations as g } from '../schema/generations.js'
-import { dayOf, isInSpan, REFUND } from '../spending.js'
+import { dayName, dayOf, isInSpan, REFUND } from '../spending.js'
 import { columns, param, selectAs, statement } from '../statement.js'
 
 const USAGE = {
-  day: sql`to_char(used.day, 'YYYY-MM-DD')`,
+  day: dayName(sql`used.day`),
   ...{ keyId: k.id, keyName: k.name, keyHint: k.hint, modelVersionId: m.id },
   ...columns(m, 'modelName'),
   ...{ generations: sql`used.generations`, images: sql`used.images`, credits: sql`used.credits` },

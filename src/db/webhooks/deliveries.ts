@@ -28,7 +28,7 @@ const HURRIED_PAGE_SECONDS = 10
 const secretsOf = (row: SQL) =>
   sql`array_remove(ARRAY[${row}.secret, CASE WHEN ${row}.old_secret_until > now() THEN ${row}.old_secret END], NULL)`
 
-/** Reads only what is due, however much waits (migrations/0050_notices.sql). */
+/** Reads only what is due, however much waits (migrations/0051_notices.sql). */
 const CLAIM = statement<ClaimedDelivery | { seq: null }>('claim_webhook_delivery')`
   SELECT (c.delivery).seq, (c.delivery).event_id AS "eventId", (c.delivery).type,
          (c.delivery).generation_id AS "generationId", (c.delivery).data, (c.endpoint).id AS "endpointId",

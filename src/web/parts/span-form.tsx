@@ -1,5 +1,8 @@
-import type { DaySpan } from '../../core/accounts/usage.js'
-import { requireSpan } from '../../core/accounts/usage.js'
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { type DaySpan, requireSpan } from '../../core/accounts/usage.js'
+import * as field from '../../http/shared/fields.js'
+import { refusalMessage } from '../shared/answers.js'
 import { Field } from './page-parts.js'
 import { address } from './text.js'
 
@@ -10,6 +13,28 @@ const LENGTHS = [
   [90, '90 days'],
   [365, '365 days'],
 ] as const
+
+// A field that was cleared is sent as an empty text.
+const day = (name: string) => z.preprocess((text) => text || undefined, field.queryDay(name).optional())
+/** As the form sends it. */
+export const spanQuery = z.object({ from: day('from'), to: day('to') })
+
+/** The time to show; the usual one, and why, where another was asked for that there is not. */
+export function shownSpan(asked: z.output<typeof spanQuery>, reply: FastifyReply) {
+  try {
+    return { span: requireSpan(asked), problem: undefined }
+  } catch (error) {
+    return { span: requireSpan({}), problem: refusalMessage(error, reply) }
+  }
+}
+
+/** Sends a table of that time as a file. */
+export const sendCsv = (reply: FastifyReply, { from, to }: DaySpan, name: string, csv: string) =>
+  reply
+    .header('content-disposition', `attachment; filename="${name}-${from}-${to}.csv"`)
+    .header('cache-control', 'no-store')
+    .type('text/csv; charset=utf-8')
+    .send(csv)
 
 interface SpanFormProps {
   /** The page's address. */

@@ -7,6 +7,7 @@ import type { EventCounter } from '../../http/shared/authentication.js'
 import { statusOf } from '../../http/shared/error-bodies.js'
 import { toAppError } from '../../http/shared/error-responses.js'
 import type { App } from '../../http/shared/fastify-app.js'
+import { figuresRoutes } from '../operator/figures/figures-page.js'
 import { overseenGenerationRoutes } from '../operator/generations/generation-page.js'
 import { imagesRoutes } from '../operator/images/images-page.js'
 import { logRoutes } from '../operator/logs/log.js'
@@ -99,6 +100,7 @@ export function website(options: WebsiteOptions): Website {
         workflowRoutes(operators, options)
         planRoutes(operators, options)
         if (options.shop) paymentRoutes(operators, options)
+        figuresRoutes(operators, options)
         logRoutes(operators, options)
         usersRoutes(operators, options)
         userRoutes(operators, options)

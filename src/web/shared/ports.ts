@@ -12,6 +12,7 @@ import type { PublishedImages } from '../../core/images/ports.js'
 import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
+import type { OperatorFigures } from '../../core/operator/figures.js'
 import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
 import type { AuditResults, Oversight } from '../../core/operator/overview.js'
 import type { PauseStore } from '../../core/operator/pauses.js'
@@ -40,6 +41,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly plans: OperatorPlans
   readonly requirePrices: RequirePrices
   readonly payments: OperatorPayments
+  readonly figures: OperatorFigures
   readonly administration: Administration
   readonly refusedPromptLog: RefusedPromptLog
   readonly removedImages: RemovedImages

@@ -82,7 +82,7 @@ describe('the usage page', () => {
       `model_version_id,model_name,generations,images,credits\r\n${MODEL.id},${MODEL.modelName},1,2,2\r\n`,
     )
     expect(byModel.headers.get('content-disposition')).toBe(
-      'attachment; filename="usage-2026-03-01-2026-03-03-model.csv"',
+      'attachment; filename="usage-by-model-2026-03-01-2026-03-03.csv"',
     )
     expect(byModel.headers.get('content-type')).toBe('text/csv; charset=utf-8')
   })

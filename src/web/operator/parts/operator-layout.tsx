@@ -9,6 +9,7 @@ const LINKS = [
   ['/operator/users', 'Users'],
   ['/operator/models', 'Models'],
   ['/operator/plans', 'Plans'],
+  ['/operator/figures', 'Figures'],
   ['/operator/moderation', 'Moderation'],
   ['/operator/images', 'Images'],
   ['/operator/mails', 'Mails'],

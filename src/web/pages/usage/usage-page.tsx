@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import {
@@ -19,9 +18,8 @@ import { DayChart } from '../../parts/day-chart.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
 import { Cell, Notices } from '../../parts/page-parts.js'
-import { SpanForm } from '../../parts/span-form.js'
+import { SpanForm, sendCsv, shownSpan, spanQuery } from '../../parts/span-form.js'
 import { address, counted, number } from '../../parts/text.js'
-import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 
@@ -144,36 +142,23 @@ const Downloads = ({ span }: Pick<UsageView, 'span'>) => (
   </p>
 )
 
-// A field that was cleared is sent as an empty text.
-const day = (name: string) => z.preprocess((text) => text || undefined, field.queryDay(name).optional())
-const query = z.object({ from: day('from'), to: day('to') })
-const csvQuery = query.extend({ by: field.choice('by', USAGE_GROUPS).optional() })
+const csvQuery = spanQuery.extend({ by: field.choice('by', USAGE_GROUPS).optional() })
 
 /** Your usage. */
 export function usagePageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
   const { usage, currentPeriods } = ports
 
-  app.get(PATH, { schema: { querystring: query } }, async (request, reply) => {
+  app.get(PATH, { schema: { querystring: spanQuery } }, async (request, reply) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
-    let problem: string | undefined
-    let span = requireSpan({})
-    try {
-      span = requireSpan(request.query)
-    } catch (error) {
-      problem = refusalMessage(error, reply)
-    }
+    const { span, problem } = shownSpan(request.query, reply)
     const [rows, current] = await Promise.all([usage.of(id, span), currentPeriods.of(id)])
     return sendPage(reply, <UsagePage {...{ signedIn, keyPrefix, span, rows, current, problem }} />)
   })
 
   app.get(`${PATH}.csv`, { schema: { querystring: csvQuery } }, async ({ caller, query: { by, ...asked } }, reply) => {
     const span = requireSpan(asked)
-    const name = ['usage', span.from, span.to, ...(by ? [by] : [])].join('-')
-    return reply
-      .header('content-disposition', `attachment; filename="${name}.csv"`)
-      .header('cache-control', 'no-store')
-      .type('text/csv; charset=utf-8')
-      .send(usageCsv(await usage.of(caller.account.id, span), by))
+    const rows = await usage.of(caller.account.id, span)
+    return sendCsv(reply, span, by ? `usage-by-${by}` : 'usage', usageCsv(rows, by))
   })
 }
