@@ -99,9 +99,23 @@ export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> =
     const plans = jsonIn(file)
     return plans && post('/plans/import', { plans, reason })
   },
-  'plans list': () => ({ ...get('/plans'), shown: ({ plans }) => plans.map(asPlanEntry) }),
+  'plans list': () => ({ ...get('/plans'), shown: ({ plans }) => plans.map(asEntry) }),
   'plans show': ({ args: [name] }) => get(`/plans/${part(name)}`),
   'plans retire': ({ args: [name] }) => ({ method: 'DELETE', path: `/plans/${part(name)}` }),
+  'packs import': ({ args: [file], options: { reason } }) => {
+    const packs = jsonIn(file)
+    return packs && post('/packs/import', { packs, reason })
+  },
+  'packs list': () => ({ ...get('/packs'), shown: ({ packs }) => packs.map(asEntry) }),
+  'packs retire': ({ args: [name] }) => ({ method: 'DELETE', path: `/packs/${part(name)}` }),
+  'payments list': ({ options }) =>
+    options.unmatched
+      ? { ...get('/payments/unmatched'), shown: ({ unmatched }) => unmatched }
+      : { ...get('/payments'), shown: ({ payments }) => payments },
+  'payments match': ({ args: [customer, username], options: { reason } }) =>
+    post(`/payments/customers/${part(customer)}/match`, { username, reason }),
+  'payments retry': ({ args: [id], options: { reason } }) => post('/payments/retry', { id, reason }),
+  'payments dismiss': ({ args: [id] }) => ({ method: 'DELETE', path: `/payments/unmatched/${part(id)}` }),
   'models list': () => ({ ...get('/models'), shown: ({ models }) => models }),
   'models import': ({ args: [file], options }) => {
     const models = jsonIn(file)
@@ -172,7 +186,7 @@ const rowsIn = (path = ''): Json => {
     return undefined
   }
 }
-const asPlanEntry = ({ subscribers: _, retired_at, ...plan }: Json) => ({ ...plan, ...(retired_at && { retired_at }) })
+const asEntry = ({ subscribers: _, retired_at, ...entry }: Json) => ({ ...entry, ...(retired_at && { retired_at }) })
 const pausable = ({ model, backend }: Line['options']) => {
   const [file] = (model as string[] | undefined) ?? []
   if (file !== undefined) return { scope: 'model', target: backend === undefined ? file : undefined }
@@ -200,6 +214,7 @@ const FLAGS = [
   'yes',
   'purge',
   'none',
+  'unmatched',
   'operator',
   'developer',
   'below-zero',

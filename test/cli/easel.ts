@@ -43,7 +43,7 @@ export function driveThroughAdminApi(): void {
 /** What the command line adds to a sentence of the core: where to look, and that a field is an option. */
 const asTheCoreSaysIt = (sentence: string): string =>
   sentence
-    .replace(/: "easel [^"]*" shows \w+\.$/, '.')
+    .replace(/: "easel [^"]*" shows [\w ]+\.$/, '.')
     .replace(/--([a-z-]+)/g, (_, name: string) => name.replaceAll('-', '_'))
 
 /** A sentence that only the command line can say: of what was typed. */

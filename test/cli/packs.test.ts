@@ -18,7 +18,10 @@ describe('packs', () => {
     const large = { name: 'Large', credits: 1000, price: 'price_large' }
     expect(await easel.json(['packs', 'import', await fileOf([large, SMALL])])).toEqual({ imported: 2 })
     expect(await easel.json('packs list')).toEqual([SMALL, large])
-    expect(await easel.text('packs retire Small --reason dear')).toBe('Pack "Small" is sold no more.')
+    expect(await easel.json('packs retire Small --reason dear')).toEqual({
+      ...{ name: 'Small', retired_at: expect.any(String) },
+    })
+    expect(await easel.text('packs retire Small')).toBe('Pack "Small" is sold no more.')
     const list = await easel.json('packs list')
     expect(list).toEqual([large, { ...SMALL, retired_at: expect.any(String) }])
     expect(await easel.text(['packs', 'import', await fileOf(list)])).toBe('Imported 2 packs.')

@@ -1,3 +1,4 @@
+import { isStorable } from '../../lib/text.js'
 import type { Priced } from '../billing/checked-prices.js'
 import type { CreditPack } from '../billing/credit-pack.js'
 import { AppError } from '../errors.js'
@@ -35,7 +36,7 @@ export async function importPacks(acting: Acting<PackStores>, imported: readonly
 /** Resolves to when it was retired first. @throws not_found */
 export async function retirePack(acting: Acting<PackStores>, name: string): Promise<Date> {
   const retiredAt = await acting.recorded(
-    ({ packs }) => packs.retire(name),
+    async ({ packs }) => (isStorable(name) ? packs.retire(name) : undefined),
     (at) => at && ['retired credit pack', name],
   )
   if (!retiredAt) throw new AppError('not_found', `No pack "${name}".`, { parameter: 'pack_name' })

@@ -1,3 +1,4 @@
+import { isStorable } from '../../lib/text.js'
 import type { AskedKind, Problem } from '../billing/ports.js'
 import { AppError } from '../errors.js'
 import { type AccountStores, requireAccount } from './accounts.js'
@@ -62,7 +63,7 @@ export type PaymentStores = AccountStores & { readonly payments: OperatorPayment
 export async function matchCustomer(acting: Acting<PaymentStores>, customer: string, name: string): Promise<string> {
   const { id, username } = await requireAccount(acting.stores, name)
   const outcome = await acting.recorded(
-    ({ payments }) => payments.match(customer, id),
+    async ({ payments }) => (isStorable(customer) ? payments.match(customer, id) : 'unknown'),
     (it) => (it === 'matched' ? [`matched customer ${customer}`, username] : undefined),
   )
   if (outcome === 'unknown')
@@ -75,7 +76,7 @@ export async function matchCustomer(acting: Acting<PaymentStores>, customer: str
 /** For all that is unmatched, or for one. Resolves to how many are asked for again. @throws not_found */
 export async function retryPayments(acting: Acting<PaymentStores>, id?: string): Promise<number> {
   const due = await acting.recorded(
-    ({ payments }) => payments.retry(id),
+    async ({ payments }) => (isStorable(id ?? '') ? payments.retry(id) : 0),
     (count) => (count > 0 ? ['asked for payments again', id ?? ''] : undefined),
   )
   if (due === 0 && id !== undefined) throw notUnmatched(id)
@@ -85,7 +86,7 @@ export async function retryPayments(acting: Acting<PaymentStores>, id?: string):
 /** @throws not_found */
 export async function dismissPayment(acting: Acting<PaymentStores>, id: string): Promise<void> {
   const isDismissed = await acting.recorded(
-    ({ payments }) => payments.dismiss(id),
+    async ({ payments }) => isStorable(id) && payments.dismiss(id),
     (done) => (done ? ['dismissed payment', id] : undefined),
   )
   if (!isDismissed) throw notUnmatched(id)

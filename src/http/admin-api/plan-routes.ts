@@ -9,7 +9,7 @@ import { planOfEntry, toPlanEntry } from '../shared/plan-entry.js'
 import { type ActPorts, act } from './acts.js'
 import * as admin from './admin-fields.js'
 
-export interface PlanPorts extends ActPorts {
+export interface SalePorts extends ActPorts {
   readonly requirePrices: RequirePrices
 }
 
@@ -90,7 +90,7 @@ const withoutFacts = (value: unknown): unknown => {
   return entry
 }
 
-export function planRoutes(app: App, ports: PlanPorts): void {
+export function planRoutes(app: App, ports: SalePorts): void {
   const { administration } = ports
   const config = admin.OF_ACCOUNTS
 

@@ -9,11 +9,13 @@ import { importRoutes } from './import-routes.js'
 import { keyRoutes } from './key-routes.js'
 import { type LogPorts, logRoutes } from './log-routes.js'
 import { type ModelPorts, modelRoutes } from './model-routes.js'
+import { packRoutes } from './pack-routes.js'
 import { type PausePorts, pauseRoutes } from './pause-routes.js'
-import { type PlanPorts, planRoutes } from './plan-routes.js'
+import { paymentRoutes } from './payment-routes.js'
+import { planRoutes, type SalePorts } from './plan-routes.js'
 import { signInRoutes } from './sign-in-routes.js'
 
-export type AdminPorts = AccountPorts & GenerationPorts & ModelPorts & PlanPorts & PausePorts & LogPorts
+export type AdminPorts = AccountPorts & GenerationPorts & ModelPorts & SalePorts & PausePorts & LogPorts
 
 export interface AdminApiOptions {
   readonly ports: AdminPorts
@@ -47,6 +49,8 @@ export async function adminApi(app: App, { ports, authentication, limit, baseUrl
   creditRoutes(app, ports)
   keyRoutes(app, ports, authentication.keyPrefix)
   planRoutes(app, ports)
+  packRoutes(app, ports)
+  paymentRoutes(app, ports)
   modelRoutes(app, ports)
   generationRoutes(app, ports)
   pauseRoutes(app, ports)

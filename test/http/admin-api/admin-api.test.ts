@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OperatorScope } from '../../../src/core/accounts/account.js'
 import { apiKeyHint, hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { administration } from '../../../src/db/operator/administration.js'
+import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import { call } from '../../support/client.js'
 import { creditsOf, givenGeneration, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -123,7 +124,7 @@ describe('/admin/v1', () => {
 })
 
 it('/admin/v1 refuses what Postgres cannot store or would not understand, wherever it stands', async () => {
-  const { key } = await givenOperatorKey()
+  const { key, user } = await givenOperatorKey()
   for (const [method, path] of [
     ...['accounts?text=%00', 'moderation/refusals?category=%00', 'accounts/%00', 'generations?username=%00'].map(
       (it) => ['GET', it] as const,
@@ -131,9 +132,15 @@ it('/admin/v1 refuses what Postgres cannot store or would not understand, wherev
     ...['generations/%00', 'plans/%00', 'accounts/%00/usage', 'accounts/x/usage?since=9'].map(
       (it) => ['GET', it] as const,
     ),
-    ...['plans/%00', 'keys/%00', 'images/%00', 'accounts/%00', 'accounts/%00/subscription'].map(
-      (it) => ['DELETE', it] as const,
-    ),
+    ...[
+      'plans/%00',
+      'packs/%00',
+      'payments/unmatched/%00',
+      'keys/%00',
+      'images/%00',
+      'accounts/%00',
+      'accounts/%00/subscription',
+    ].map((it) => ['DELETE', it] as const),
     ...['pauses?scope=model&target=%00', 'pauses?scope=all&target=x', 'pauses?scope=some'].map(
       (it) => ['DELETE', it] as const,
     ),
@@ -154,10 +161,15 @@ it('/admin/v1 refuses what Postgres cannot store or would not understand, wherev
     ['accounts/import', { accounts: [{ name: 'nul', plan: '\0' }, null] }],
     ['accounts/import', { accounts: [null, 3, 'x', []] }],
     ['plans/import', { plans: [null] }],
+    ['packs/import', { packs: [null] }],
+    ['payments/retry', { id: '\0' }],
+    ['payments/customers/cus_1/match', { username: '\0' }],
     ['models/import', { models: [{ id: 1, name: '\0' }] }],
     ['pauses', { scope: 'model', target: '\0', reason: 'x' }],
   ] as const)
     expect([path, body, (await send(key, 'POST', `/${path}`, body)).status]).toEqual([path, body, 400])
+  const { username } = user
+  expect((await send(key, 'POST', '/payments/customers/%00/match', { username })).status).toBe(404)
 })
 
 describe('the scope of an operator key', () => {
@@ -301,6 +313,43 @@ describe('imports', () => {
         status: 400,
         body: { error: expect.stringMatching(sentence) },
       })
+  })
+})
+
+it('packs are imported only if the payment provider has each price, paid once', async () => {
+  const stripe = await startStripeStandIn()
+  onTestFinished(() => stripe.close())
+  const [once, monthly] = [stripe.givenPrice({ every: undefined }).id, stripe.givenPrice({ every: 'month' }).id]
+  const env = { STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: 'whsec_1', STRIPE_API_URL: stripe.url }
+  const server = await context.service.server({}, env)
+  onTestFinished(() => server.stop())
+  const { key } = await givenOperatorKey('accounts')
+  const small = { name: 'Small', credits: 100, price: once }
+  const imported = (...packs: object[]) => call(server.url, 'POST', '/admin/v1/packs/import', { key, body: { packs } })
+  expect(await imported(small, { ...small, name: 'Large', price: monthly })).toMatchObject({
+    status: 400,
+    body: { error: `"Large" cannot be sold: ${monthly} is paid each month; name a price that is paid once.` },
+  })
+  expect((await send(key, 'GET', '/packs')).body).toEqual({ packs: [] })
+  expect(await imported(small)).toMatchObject({ status: 200, body: { imported: 1 } })
+  const list = { packs: [{ ...small, retired_at: null }] }
+  expect((await send(key, 'GET', '/packs')).body).toEqual(list)
+  expect((await imported(...list.packs)).body).toEqual({ imported: 1 })
+})
+
+it('payments are listed newest first, up to a limit', async () => {
+  const { key } = await givenOperatorKey('read')
+  await context.service.db.pool.query(
+    `INSERT INTO payments (id, amount, currency, returned, paid_at, credits, taken_back)
+     VALUES ('pi_old', 1, 'eur', 0, '2026-01-01', 0, 0), ('pi_new', 2, 'eur', 0, '2026-01-02', 0, 0)`,
+  )
+  const idsOf = async (query: string) =>
+    (await send(key, 'GET', `/payments${query}`)).body.payments.map((it: { id: string }) => it.id)
+  expect(await idsOf('')).toEqual(['pi_new', 'pi_old'])
+  expect(await idsOf('?limit=1')).toEqual(['pi_new'])
+  expect(await send(key, 'GET', '/payments?limit=501')).toMatchObject({
+    status: 400,
+    body: { error: 'limit must be an integer from 1 to 500.' },
   })
 })
 
