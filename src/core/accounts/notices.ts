@@ -5,16 +5,18 @@ import type { SendMail } from './account-mails.js'
 
 type ChangedSubscription = Omit<Subscription, 'endDate'> & { readonly endDate: string }
 
-/** `data` is that of the webhook of this name. */
+/** `data` is that of the webhook of this name, where there is one. */
 export type Notice =
   | { readonly kind: 'credits.low'; readonly data: { readonly credits: number; readonly below: number } }
   | { readonly kind: 'credits.out'; readonly data: { readonly credits: number } }
+  | { readonly kind: 'payment.failed'; readonly data: { readonly plan: string; readonly endDate: string } }
   | { readonly kind: 'subscription.changed'; readonly data: { readonly subscription: ChangedSubscription | null } }
 
 /** The mails that an account may turn off, and what each says. */
 export const NOTICE_MAILS = {
   'credits.low': 'fewer than a fifth of your credits are left',
   'credits.out': 'no credits are left',
+  'payment.failed': 'a payment for your subscription has failed',
   'subscription.ended': 'your subscription has ended',
 } as const
 export type NoticeMail = keyof typeof NOTICE_MAILS
@@ -108,6 +110,13 @@ held when credits were last added. See what they went to: ${baseUrl}/usage`,
       subject: `No credits are left at ${host}`,
       text: `your account at ${host} has no credits left, so it can make no images until credits are
 added. See what they went to: ${baseUrl}/usage`,
+    } as const
+  if (kind === 'payment.failed')
+    return {
+      mail: 'payment.failed',
+      subject: `A payment at ${host} has failed`,
+      text: `the payment for your plan ${data.plan} at ${host} has failed. It will be tried again; unless it succeeds, you
+can make images until ${data.endDate.slice(0, 10)} (UTC). Check your means of payment: ${baseUrl}/account`,
     } as const
   const { subscription } = data
   if (subscription?.status !== 'expired') return undefined

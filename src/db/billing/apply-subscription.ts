@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { decidingSubscription, type PlannedSubscription } from '../../core/billing/effects.js'
 import type { PaidSubscription } from '../../core/billing/payment-provider.js'
 import type { Problem } from '../../core/billing/ports.js'
-import { plans, subscriptions as s, users as u } from '../schema/accounts.js'
+import { notices as n, plans, subscriptions as s, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
 import { operatorActions as a } from '../schema/operator.js'
 import {
@@ -26,6 +26,12 @@ const KEEP = statement('keep_paid_subscription')`
     customer = excluded.customer, price = excluded.price, status = excluded.status, started_at = excluded.started_at,
     paid_until = excluded.paid_until, ends_at = excluded.ends_at,
     plan = CASE WHEN paid_subscriptions.price = excluded.price THEN paid_subscriptions.plan END`
+
+const STATUS = statement<{ status: string }>('status_of_paid_subscription')`
+  SELECT ${selectAs(columns(p, 'status'))} FROM ${p} WHERE ${p.id} = ${param('id')}::text`
+
+const NOTE_FAILED = statement('note_failed_payment')`
+  INSERT INTO ${n} (user_id, kind, data) VALUES (${param('userId')}::uuid, 'payment.failed', ${param('data')}::jsonb)`
 
 // Who subscribed at a price keeps the plan when it gets another one.
 const NAME_PLAN = statement('name_plan_of_paid_subscription')`
@@ -73,6 +79,8 @@ export async function applySubscription(
   now: Date,
 ): Promise<Problem | null> {
   const userId = await accountOfCustomer(on, customer)
+  // The customer is locked now: what was known of its subscription stays so.
+  const known = await STATUS.first(on, paid)
   await KEEP.run(on, { ...paid, customer: customer.id })
   await NAME_PLAN.run(on, paid)
   if (!userId) return 'no_account'
@@ -99,5 +107,7 @@ export async function applySubscription(
       })
   }
   if (decided?.superfluous.includes(paid.id)) return 'superfluous'
+  if (decided?.isLive && paid.status === 'past_due' && known?.status !== 'past_due')
+    await NOTE_FAILED.run(on, { userId, data: JSON.stringify({ plan: decided.plan, endDate: decided.endDate }) })
   return planned.some(({ id }) => id === paid.id) ? null : 'no_plan'
 }

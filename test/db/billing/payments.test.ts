@@ -117,6 +117,32 @@ const ledgerOf = async ({ id: userId }: Pick<GivenUser, 'id'>) =>
 
 const givenAccount = (credits = 0) => givenUser(context.db, { credits, subscription: null })
 
+describe('a payment that fails', () => {
+  it('is told to its account once until the money is there, and again when the next one fails', async () => {
+    const user = await givenAccount()
+    const { price, plan } = await givenPrice()
+    let paid = givenPaid(user.id, price)
+    const becomes = async (more: Partial<PaidSubscription>) => {
+      paid = change(paid, more)
+      await toldOf(paid)
+      await workOff()
+      const told = await context.db.pool.query(
+        "SELECT data FROM notices WHERE user_id = $1 AND kind = 'payment.failed' ORDER BY id",
+        [user.id],
+      )
+      return told.rows.map(({ data }) => data)
+    }
+    expect(await becomes({})).toEqual([])
+    const startedAt = inDays(-31)
+    const due = { plan, endDate: new Date(inDays(0).getTime() + HOUR_MS + 3 * DAY_MS).toISOString() }
+    const paidUntil = new Date(Date.parse(due.endDate) - 3 * DAY_MS)
+    expect(await becomes({ status: 'past_due', startedAt, paidUntil })).toEqual([due])
+    expect(await becomes({})).toEqual([due])
+    expect(await becomes({ status: 'active', paidUntil: inDays(30) })).toEqual([due])
+    expect(await becomes({ status: 'past_due', paidUntil })).toEqual([due, due])
+  })
+})
+
 describe('an event', () => {
   it('that comes again changes nothing', async () => {
     const event = { id: id('evt') }

@@ -64,6 +64,16 @@ describe('the mails of notices', () => {
     expect(text()).toMatch(/the plan Max at easel\.test has ended on \d{4}-\d\d-\d\d/)
   })
 
+  it('say that a payment has failed, and until when images can be made', async () => {
+    const { user, subjects, text } = await given()
+    await context.service.db.pool.query("INSERT INTO notices (user_id, kind, data) VALUES ($1, 'payment.failed', $2)", [
+      user.id,
+      { plan: 'Max', endDate: '2027-02-03T00:00:00.000Z' },
+    ])
+    expect(await subjects(1)).toEqual(['A payment at easel.test has failed'])
+    expect(text()).toContain('can make images until 2027-02-03 (UTC)')
+  })
+
   it('are sent to nobody who has turned them off, and again to who has turned them on', async () => {
     const { take, subjects, isDone, cookie } = await given(['credits.out'])
     const page = async () => (await visit(context.service.url, '/account?done=mails', { cookie })).html
