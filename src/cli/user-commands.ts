@@ -108,7 +108,9 @@ const createUser = (confirm: Confirm) => async (operating: Operator, username: s
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
   const role = operator ? 'operator' : 'subscriber'
   const user = await createAccount(operating.acting(reason), { username, credits, subscription, email, role })
-  return { json: jsonOf(user, 'id', 'username', 'credits', 'subscription'), text: facts(userFacts(user)) }
+  const json = jsonOf(user, 'id', 'username', 'credits', 'subscription')
+  const hint = `\nWithout a subscription ${username} cannot make images: "easel subscription set ${username} --plan NAME" begins one.`
+  return { json, text: facts(userFacts(user)), ...(plan === undefined && { hint }) }
 }
 
 type ImportOptions = ReasonOption & { readonly dryRun?: boolean }

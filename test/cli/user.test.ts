@@ -24,6 +24,14 @@ describe('user create', () => {
     expect(await ledgerOf('plain')).toEqual([])
   })
 
+  it('says what an account without a subscription lacks', async () => {
+    const { stdout } = await easel.run(['user', 'create', 'bare'])
+    expect(stdout).toContain(
+      'Without a subscription bare cannot make images: "easel subscription set bare --plan NAME" begins one.',
+    )
+    expect((await easel.run(['user', 'create', 'dressed', '--plan', 'Pro'])).stdout).not.toContain('Without')
+  })
+
   it('enters the first credits into the ledger', async () => {
     expect(await easel.json('user create rich --credits 250')).toMatchObject({ credits: 250 })
     expect(await ledgerOf('rich')).toEqual([{ kind: 'grant', delta: 250, balance: 250 }])
