@@ -36,6 +36,8 @@ export interface SpendingEntry extends LedgerEntry {
   readonly prompt: string | null
   /** Why the generation failed. */
   readonly error: string | null
+  /** What moved it, where no generation did. */
+  readonly source: 'plan' | 'payment' | 'operator'
   readonly keyKind: ApiKeyKind | null
   readonly keyName: string | null
   readonly keyHint: string | null

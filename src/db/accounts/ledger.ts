@@ -1,5 +1,10 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { type LedgerStore, PROMPT_BEGINNING, type SpendingStore } from '../../core/accounts/ledger.js'
+import {
+  type LedgerStore,
+  PROMPT_BEGINNING,
+  type SpendingEntry,
+  type SpendingStore,
+} from '../../core/accounts/ledger.js'
 import type { AdjustOutcome, GrantOutcome, OperatorCredits } from '../../core/operator/credits.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
@@ -139,6 +144,10 @@ const ENTRY = {
   id: l.id,
   prompt: sql<string | null>`left(${g.prompt}, ${PROMPT_BEGINNING})`,
   error: g.error,
+  source: sql<SpendingEntry['source']>`CASE
+    WHEN ${l.ref} LIKE 'payment:%' THEN 'payment'
+    WHEN ${l.kind} = 'expire' OR ${l.ref} LIKE 'period:%' OR ${l.ref} = 'plan:sign-up' THEN 'plan'
+    ELSE 'operator' END`,
   keyKind: k.kind,
   keyName: k.name,
   keyHint: k.hint,

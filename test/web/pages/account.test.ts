@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isPassword } from '../../../src/core/accounts/password.js'
 import { operatorCreditStore, spendingStore } from '../../../src/db/accounts/ledger.js'
+import { moveCredits } from '../../../src/db/accounts/move-credits.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
 import { browserName } from '../../../src/web/parts/text.js'
 import { call } from '../../support/client.js'
@@ -51,6 +52,23 @@ describe('the account page', () => {
     expect(shown[2]).toContain(HOSTILE)
     expect(rows[2]).toContain(`href="/image/${slug}"`)
     expect(shown[3]).toMatch(/Added.*Operator.*\+1,2501,250/)
+  })
+})
+
+describe('the credit history', () => {
+  it('says what moved credits without a generation: a plan, a payment or an operator', async () => {
+    const { user, get } = await given({ credits: 10 })
+    const { pool } = context.service.db
+    const move = (kind: 'grant' | 'expire' | 'purchase' | 'adjustment', delta: number, ref: string) =>
+      moveCredits(pool, { userId: user.id, kind, delta, ref })
+    await move('grant', 5, 'period:2027-01-01T00:00:00.000Z')
+    await move('expire', -2, 'expire:2027-01-01T00:00:00.000Z')
+    await move('purchase', 7, 'payment:pi_1')
+    await move('adjustment', -7, 'payment:pi_1:1')
+    const { html } = await get()
+    const rows = html.slice(html.indexOf('id="history"')).split('<tr>').slice(2).map(textOf)
+    const by = rows.map((row) => /Plan|Payment|Operator/.exec(row)?.[0])
+    expect(by).toEqual(['Payment', 'Payment', 'Plan', 'Plan', 'Operator'])
   })
 })
 

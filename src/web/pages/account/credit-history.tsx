@@ -76,7 +76,7 @@ const Entry = ({ of: entry, keyPrefix }: { of: SpendingEntry; keyPrefix: string 
 const WITHOUT_GENERATION = {
   grant: { badge: 'Added', text: 'Credits added to your account', tone: 'good' },
   purchase: { badge: 'Bought', text: 'Credits bought', tone: 'good' },
-  adjustment: { badge: 'Corrected', text: 'Credits corrected by the operator', tone: '' },
+  adjustment: { badge: 'Corrected', text: 'Credits corrected', tone: '' },
   expire: { badge: 'Expired', text: 'Credits of a period that has ended', tone: 'bad' },
 } as const
 
@@ -105,8 +105,10 @@ const What = ({ kind, prompt, error, note, slug }: SpendingEntry) => {
   )
 }
 
-const By = ({ of: { keyKind, keyName, keyHint }, prefix }: { of: SpendingEntry; prefix: string }) => {
-  if (keyKind === null) return <span class="quiet">Operator</span>
+const SOURCES = { plan: 'Plan', payment: 'Payment', operator: 'Operator' } as const
+
+const By = ({ of: { source, keyKind, keyName, keyHint }, prefix }: { of: SpendingEntry; prefix: string }) => {
+  if (keyKind === null) return <span class="quiet">{SOURCES[source]}</span>
   if (keyKind === 'website') return <>Website</>
   return (
     <>
