@@ -133,7 +133,9 @@ it('after a command that failed, no command is sent to Redis for a second', asyn
 /** A server of its own, with these settings. */
 async function startRedisWith(...settings: string[]) {
   const directory = await mkdtemp(join(tmpdir(), 'easel-redis-'))
-  const port = await freePort()
+  let port = await freePort()
+  // A cluster also takes the port that is higher by 10,000.
+  while (port > 55_000) port = await freePort()
   const file = join(directory, 'conf')
   await writeFile(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`, 'save ""', ...settings].join('\n'))
   const args = settings.some((line) => line.startsWith('sentinel ')) ? ['--sentinel'] : []

@@ -117,6 +117,9 @@ describe('GET /api/v1/generate/{id}', () => {
     const { db } = context.service
     const owner = await givenUser(db)
     const generation = await givenGeneration(db, owner)
+    // Looked at by the reconciler before, which locks the account for it.
+    const dueOf = `SELECT FROM subscriptions WHERE user_id = $1 AND check_at IS NOT NULL`
+    await until(async () => (await db.pool.query(dueOf, [owner.id])).rowCount === 0, 'its subscription to be settled')
     // Marked as rung, so that the reconciler leaves it alone; waited for, so that no other test's leftovers are counted.
     await db.pool.query('DELETE FROM unenqueued WHERE generation_id = $1', [generation.id])
     await until(async () => (await poll(owner, generation.id)).body.queue_position === 1, 'the first place')
