@@ -20,14 +20,16 @@ import {
 import { accountOfCustomer, uuidOrNull } from './account-of-customer.js'
 
 const FACTS = ['customer', 'amount', 'currency', 'returned', 'paidAt', 'pack', 'subscription', 'periodStart'] as const
-const MOVED = columns(m, 'userId', 'credits', 'takenBack', 'moves')
+const MOVED = columns(m, 'userId', 'credits', 'takenBack', 'moves', 'periodStart')
 type Moved = RowOf<typeof MOVED>
 
+// Which period it was for depends on the subscription as it was then.
 const KEEP = statement<Moved>('keep_payment')`
   ${insertInto(m, typedParams(m, 'id', ...FACTS))}
   ON CONFLICT (id) DO UPDATE SET
     customer = excluded.customer, amount = excluded.amount, currency = excluded.currency, returned = excluded.returned,
-    paid_at = excluded.paid_at, pack = excluded.pack, subscription = excluded.subscription, period_start = excluded.period_start
+    paid_at = excluded.paid_at, pack = excluded.pack, subscription = excluded.subscription,
+    period_start = coalesce(payments.period_start, excluded.period_start)
   RETURNING ${selectAs(MOVED)}`
 
 const SAVE = statement('payment_moved')`
@@ -44,6 +46,11 @@ const PERIOD = statement<{ credits: number; expiring: number }>('granted_in_peri
   SELECT coalesce(sum(${l.delta}), 0)::bigint AS credits, coalesce(sum(${l.expiringDelta}), 0)::bigint AS expiring
     FROM ${l} WHERE ${l.userId} = ${param('userId')}::uuid
      AND (${l.ref} LIKE ${param('granted')}::text || '%' OR ${l.ref} = ${param('expired')}::text)`
+
+const TAKEN_BY_OTHERS = statement<{ credits: number }>('taken_back_of_period')`
+  SELECT coalesce(sum(${m.takenBack}), 0)::bigint AS credits FROM ${m}
+   WHERE ${m.subscription} = ${param('subscription')}::text AND ${m.periodStart} = ${param('start')}::timestamptz
+     AND ${m.id} <> ${param('id')}::text`
 
 interface PaymentEffect {
   readonly problem: Problem | null
@@ -81,10 +88,11 @@ export async function applyPayment(on: Queryable, payment: Payment): Promise<Pay
     return nothing(null)
   }
   if (payment.returned === 0 && known.credits === 0) return nothing(null)
-  const start = of.periodStart.toISOString()
+  const start = (known.periodStart ?? of.periodStart).toISOString()
   const period = await PERIOD.first(on, { userId, granted: `period:${start}`, expired: `expire:${start}` })
   // As it was when the money went back first: what is left of it later says nothing.
-  const credits = known.credits || Math.max(period?.credits ?? 0, 0)
+  const others = await TAKEN_BY_OTHERS.first(on, { subscription: of.subscription, start, id })
+  const credits = known.credits || Math.max((period?.credits ?? 0) - (others?.credits ?? 0), 0)
   const what = `the period from ${start.slice(0, 10)}`
   await takeBack(on, { ...before, credits }, payment, { what, expires: (period?.expiring ?? 0) > 0 })
   return { problem: null, hasWaiting: credits === 0 }

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm'
 import { decidingSubscription, type PlannedSubscription } from '../../core/billing/effects.js'
 import type { PaidSubscription } from '../../core/billing/payment-provider.js'
 import type { Problem } from '../../core/billing/ports.js'
+import { endPeriod } from '../accounts/subscription-periods.js'
 import { notices as n, plans, subscriptions as s, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
 import { operatorActions as a } from '../schema/operator.js'
@@ -13,6 +14,7 @@ import {
   type Queryable,
   type RowOf,
   selectAs,
+  setList,
   statement,
   typedParams,
 } from '../statement.js'
@@ -43,10 +45,16 @@ const NAME_PLAN = statement('name_plan_of_paid_subscription')`
    WHERE ${p.id} = ${param('id')}::text`
 
 // In the order of the periods: the subscription before its account.
-const LOCK_SUBSCRIPTION = statement<{ byHand: boolean; plan: string; endDate: Date }>('lock_subscription_to_pay')`
+const LOCK_SUBSCRIPTION = statement<{
+  byHand: boolean
+  plan: string
+  endDate: Date
+  startedAt: Date
+  paidUntil: Date | null
+}>('lock_subscription_to_pay')`
   SELECT ${selectAs({
     byHand: sql<boolean>`(${s.paidUntil} IS NULL AND ${s.status} = 'active')`,
-    ...columns(s, 'plan', 'endDate'),
+    ...columns(s, 'plan', 'endDate', 'startedAt', 'paidUntil'),
   })} FROM ${s} WHERE ${s.userId} = ${param('userId')}::uuid FOR NO KEY UPDATE`
 const LOCK_ACCOUNT = statement<{ username: string; deletedAt: Date | null }>('lock_account_to_pay')`
   SELECT ${selectAs(columns(u, 'username', 'deletedAt'))} FROM ${u} WHERE ${u.id} = ${param('userId')}::uuid
@@ -63,6 +71,10 @@ const SET = statement('set_paid_for_subscription')`
     paid_until = excluded.paid_until, check_at = now()
    WHERE (subscriptions.plan, subscriptions.status, subscriptions.end_date, subscriptions.started_at, subscriptions.paid_until)
          IS DISTINCT FROM (excluded.plan, excluded.status, excluded.end_date, excluded.started_at, excluded.paid_until)`
+
+const BEGIN_ANEW = statement('begin_periods_anew')`
+  UPDATE ${s} SET ${setList(s, { periodStart: null, periodEnd: null, periodPlan: null, periodCredits: null })}
+   WHERE ${s.userId} = ${param('userId')}::uuid`
 
 const TELL = statement('tell_of_replaced_subscription')`
   ${insertInto(a, { actor: 'payment', ...typedParams(a, 'action', 'target', 'reason') })}`
@@ -97,6 +109,12 @@ export async function applySubscription(
   const byHand = before?.byHand === true && before.endDate > now
   // What an operator set stays as it is, unless something is paid.
   if (decided && (decided.isLive || !byHand)) {
+    // What was paid to nobody, or is over, counts against no grant of what is bought now.
+    const wasPaid = before?.paidUntil && before.endDate > now
+    if (before && !wasPaid && decided.isLive && before.startedAt.getTime() !== decided.startedAt.getTime()) {
+      await endPeriod(on, userId)
+      await BEGIN_ANEW.run(on, { userId })
+    }
     await SET.run(on, { ...decided, userId })
     const { username: target } = account
     if (byHand && decided.isLive)

@@ -34,6 +34,8 @@ const CUSTOMER = sql`${param('customer')}::text`
 const MATCH = statement('match_customer_by_hand')`
   UPDATE ${c} SET ${setList(c, { userId: sql`${param('accountId')}::uuid`, email: null })}
    WHERE ${c.id} = ${CUSTOMER} AND ${c.userId} IS NULL`
+const LOCK_OBJECTS = statement('lock_objects_of_customer')`
+  SELECT FROM ${o} WHERE ${o.customer} = ${CUSTOMER} AND ${o.problem} IS NOT NULL ORDER BY ${o.kind}, ${o.id} FOR NO KEY UPDATE`
 const IS_CUSTOMER = statement('payment_customer_exists')`SELECT FROM ${c} WHERE ${c.id} = ${CUSTOMER}`
 
 const AT_ONCE = setList(o, { dueAt: sql`now()`, notBefore: sql`'-infinity'` })
@@ -53,6 +55,8 @@ export const operatorPayments = ({ pool }: Database): OperatorPayments => ({
   unmatched: (limit) => UNMATCHED.rows(pool, { limit }),
 
   async match(customer, accountId) {
+    // In the order of the loop, which locks what is unmatched before its customer.
+    await LOCK_OBJECTS.run(pool, { customer })
     if ((await MATCH.count(pool, { customer, accountId })) === 0)
       return (await IS_CUSTOMER.count(pool, { customer })) > 0 ? 'matched before' : 'unknown'
     await RETRY_CUSTOMER.run(pool, { customer })

@@ -323,6 +323,21 @@ describe('a paid subscription', () => {
     expect(await subscriptionOf(user)).toMatchObject({ plan: 'Gift', paid_until: null })
   })
 
+  it('is granted in full after a year that was set by hand, which ends', async () => {
+    const { db } = context
+    const user = await givenAccount()
+    const year = id('Year')
+    const more = { signUpCredits: 0, models: null, rateLimit: null, forSale: false, retiredAt: null, price: null }
+    await planStore(db).import([{ ...more, name: year, credits: 6000, period: 'year', carryOver: 0 }])
+    await operatorSubscriptionStore(db).set(user.id, { plan: year, status: undefined, endDate: inDays(300) }, inDays(1))
+    await periodStore(db).settle()
+    const { price } = await givenPrice({ credits: 500 })
+    await toldOf(givenPaid(user.id, price))
+    await workOff()
+    await periodStore(db).settle()
+    expect(await ledgerOf(user)).toEqual(['grant 6000', 'expire -6000', 'grant 500'])
+  })
+
   it('of a customer that nobody knows waits for an account with the address', async () => {
     const { price, plan } = await givenPrice()
     const email = `${id('late')}@example.com`
@@ -509,6 +524,24 @@ describe('a payment for a period', () => {
     expect(await ledgerOf(user)).toEqual(['grant 100', 'adjustment -30', 'adjustment -70', 'adjustment 100'])
     const { rows } = await context.db.pool.query('SELECT credits, expiring_credits FROM users WHERE id = $1', [user.id])
     expect(rows).toEqual([{ credits: 100, expiring_credits: 100 }])
+  })
+
+  it('takes back no credits that another payment of the period has taken back', async () => {
+    const user = await givenAccount()
+    const { price } = await givenPrice()
+    const paid = givenPaid(user.id, price)
+    const of = { subscription: paid.id, periodStart: paid.startedAt }
+    const [one, other] = [0, 1].map(() => givenPayment({ customer: paid.customer, of }))
+    await toldOf(paid)
+    await workOff()
+    await periodStore(context.db).settle()
+    for (const payment of [one, other]) {
+      if (!payment) throw new Error('two were given')
+      provider.payments.set(payment.id, { ...payment, returned: 1000 })
+      await toldOfPayment(payment)
+      await workOff()
+    }
+    expect(await ledgerOf(user)).toEqual(['grant 100', 'adjustment -100'])
   })
 
   it('that was given back before the period was granted takes it back afterwards', async () => {
