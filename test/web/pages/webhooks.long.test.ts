@@ -28,7 +28,11 @@ describeInBrowser('the webhooks page in a browser', () => {
     expect(secret).toMatch(/^whsec_/)
     expect(await violations()).toEqual([])
     expect(await list()).toMatchObject([
-      { url: receiver.url, description: HOSTILE, events: ['generation.succeeded', 'generation.failed'] },
+      {
+        url: receiver.url,
+        description: HOSTILE,
+        events: ['generation.succeeded', 'generation.failed', 'credits.low', 'subscription.changed'],
+      },
     ])
 
     await page.getByRole('link', { name: receiver.url }).click()
