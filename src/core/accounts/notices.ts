@@ -50,20 +50,31 @@ interface Ports {
 }
 
 const POLL_MS = 5000
+/** Then the mail server itself is at fault. */
+const FAILURES_IN_A_ROW = 5
 
 /** Sends the mails of notices, in any number of processes, until it is stopped. */
 export function startNoticeMails({ notices, send, log }: Ports, baseUrl: string): { stop(): Promise<void> } {
   let stopped = false
   let sending: Promise<void> | undefined
   const sendDue = async () => {
+    let failures = 0
     try {
       for (let due = await notices.claim(); due; due = stopped ? undefined : await notices.claim()) {
         const mail = mailOf(due, baseUrl)
-        if (mail) await send(mail)
+        try {
+          if (mail) await send(mail)
+          failures = 0
+        } catch (err) {
+          log.warn({ err }, 'a mail to an account is tried again later: check SMTP_URL and MAIL_FROM')
+          // One address may be refused; the others must not wait for it.
+          if (++failures === FAILURES_IN_A_ROW) return
+          continue
+        }
         await notices.done(due.id)
       }
     } catch (err) {
-      log.warn({ err }, 'a mail to an account is tried again later: check SMTP_URL and MAIL_FROM')
+      log.warn({ err }, 'notices to accounts could not be read')
     }
   }
   const poll = () => {

@@ -1,5 +1,5 @@
 /** API keys of any account. */
-import type { ApiKeyKind, OperatorScope } from '../accounts/account.js'
+import type { ApiKeyKind, OperatorScope, Role } from '../accounts/account.js'
 import { apiKeyHint, hashApiKey, type KeyLimits, newApiKey, operatorKeyPrefix, shownKey } from '../accounts/api-key.js'
 import { AppError, invalidParameter } from '../errors.js'
 import { type AccountStores, requireAccount } from './accounts.js'
@@ -47,17 +47,21 @@ export interface KeyUsage {
   readonly images: number
 }
 
+/** Whose key it is. */
+export interface KeyHolder {
+  readonly username: string
+  readonly role: Role
+}
+
 export interface OperatorKeys {
   /** Oldest first, revoked ones too; not the website's own. */
   list(accountId: string): Promise<readonly AdministeredKey[]>
   /** Resolves to its ID. */
   create(key: StoredKey): Promise<string>
   /** Undefined: no such key, or it is revoked. */
-  change(id: string, change: KeyChange): Promise<{ readonly kind: ApiKeyKind; readonly username: string } | undefined>
+  change(id: string, change: KeyChange): Promise<(KeyHolder & { readonly kind: ApiKeyKind }) | undefined>
   /** Every replica refuses it from the next request on. `revokedAt`: the first time. Undefined: no such key. */
-  revoke(
-    id: string,
-  ): Promise<{ readonly username: string; readonly revokedAt: Date; readonly isNew: boolean } | undefined>
+  revoke(id: string): Promise<(KeyHolder & { readonly revokedAt: Date; readonly isNew: boolean }) | undefined>
   /** From `since` until before `until`. */
   usage(accountId: string, since: Date | undefined, until: Date | undefined): Promise<readonly KeyUsage[]>
 }
@@ -124,7 +128,7 @@ export async function changeKey(
   acting: Acting<KeyStores>,
   id: string,
   change: KeyChange,
-  check: (key: { readonly kind: ApiKeyKind }) => void = () => undefined,
+  check: (holder: KeyHolder) => void = () => undefined,
 ): Promise<void> {
   await requireModels(acting.stores, change.models)
   const changed = await acting.recorded(
@@ -140,9 +144,17 @@ export async function changeKey(
 }
 
 /** Resolves to its first revocation. @throws not_found */
-export async function revokeKey(acting: Acting<KeyStores>, id: string): Promise<Date> {
+export async function revokeKey(
+  acting: Acting<KeyStores>,
+  id: string,
+  check: (holder: KeyHolder) => void = () => undefined,
+): Promise<Date> {
   const revoked = await acting.recorded(
-    async ({ keys }) => (ID.test(id) ? keys.revoke(id) : undefined),
+    async ({ keys }) => {
+      const key = ID.test(id) ? await keys.revoke(id) : undefined
+      if (key) check(key)
+      return key
+    },
     (it) => (it?.isNew ? [`revoked key ${id}`, it.username] : undefined),
   )
   if (!revoked) throw new AppError('not_found', `No key has the ID "${id}".`, { parameter: 'key_id' })

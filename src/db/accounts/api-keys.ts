@@ -1,6 +1,6 @@
 import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { OwnKey, OwnKeyStore } from '../../core/accounts/api-key.js'
-import type { OperatorKeys } from '../../core/operator/keys.js'
+import type { KeyHolder, OperatorKeys } from '../../core/operator/keys.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
@@ -54,7 +54,7 @@ export const operatorKeyStore = ({ orm, pool }: Database): OperatorKeys => ({
       .set({ ...change, ...(models !== undefined && { models: models && [...models] }) })
       .from(u)
       .where(and(eq(k.id, id), ne(k.kind, 'website'), isNull(k.revokedAt), eq(u.id, k.userId)))
-      .returning({ kind: k.kind, username: u.username })
+      .returning({ kind: k.kind, username: u.username, role: u.role })
     return row
   },
 
@@ -66,11 +66,11 @@ export const operatorKeyStore = ({ orm, pool }: Database): OperatorKeys => ({
   usage: (userId, since, until) => USAGE.rows(pool, { userId, since, until }),
 })
 
-const REVOKE = statement<{ username: string; revokedAt: Date | null; isNew: boolean }>('revoke_key')`
+const REVOKE = statement<KeyHolder & { revokedAt: Date | null; isNew: boolean }>('revoke_key')`
   UPDATE ${k} SET ${setList(k, { revokedAt: sql`coalesce(${k.revokedAt}, now())` })}
     FROM ${u}, (SELECT ${k.revokedAt} AS before FROM ${k} WHERE ${k.id} = ${param('id')}::uuid FOR UPDATE) found
    WHERE ${k.id} = ${param('id')}::uuid AND ${k.kind} <> 'website' AND ${u.id} = ${k.userId}
-  RETURNING ${u.username}, ${k.revokedAt} AS "revokedAt", found.before IS NULL AS "isNew"`
+  RETURNING ${u.username}, ${u.role}, ${k.revokedAt} AS "revokedAt", found.before IS NULL AS "isNew"`
 
 const ACCOUNT = sql`${param('accountId')}::uuid`
 

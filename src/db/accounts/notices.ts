@@ -16,7 +16,7 @@ export const NOTE_ENDED = statement('note_ended_subscriptions')`
   )
   INSERT INTO ${n} (user_id, kind, data)
   SELECT ended.user_id, 'subscription.changed', subscription_data(ended.status, ended.plan, ended.end_date)
-    FROM ended JOIN ${u} ON ${u.id} = ended.user_id AND ${u.deletedAt} IS NULL`
+    FROM ended JOIN ${u} ON ${u.id} = ended.user_id AND ${u.deletedAt} IS NULL ORDER BY ended.user_id`
 
 const CLAIM = statement<DueNotice>('claim_notice')`
   WITH due AS (
@@ -29,7 +29,10 @@ const CLAIM = statement<DueNotice>('claim_notice')`
         ORDER BY ${n.mailAt} LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING ${n.id}, ${n.userId}, ${n.kind}, ${n.data}
   )
-  SELECT due.id, due.kind, due.data, ${selectAs(columns(u, 'username', 'email', 'mailsOff'))}
+  SELECT due.id, due.kind, due.data, ${selectAs({
+    ...columns(u, 'username', 'mailsOff'),
+    email: sql`CASE WHEN ${u.deletedAt} IS NULL THEN ${u.email} END`,
+  })}
     FROM due JOIN ${u} ON ${u.id} = due.user_id`
 
 const NOTICES_PER_PAGE = 1000

@@ -169,9 +169,7 @@ export function keyRoutes(app: App, ports: ActPorts, keyPrefix: string): void {
     if (Object.keys(change).length === 0)
       throw invalidParameter('name', 'Nothing to change: give name, until, monthly_limit or models.')
     return act(request, reply, ports, async (acting) => {
-      await changeKey(acting, id, change, ({ kind }) => {
-        if (kind === 'operator') admin.requireMayAdminister({ caller }, { role: 'operator' })
-      })
+      await changeKey(acting, id, change, (its) => admin.requireMayAdminister({ caller }, its))
       const { reason: _, ...changed } = request.body
       return { body: { id, ...changed } }
     })
@@ -179,8 +177,9 @@ export function keyRoutes(app: App, ports: ActPorts, keyPrefix: string): void {
 
   app.delete('/keys/:id', { config, schema: revokeSchema }, (request, reply) => {
     const { id } = request.params
+    const check = (its: { readonly role: string }) => admin.requireMayAdminister(request, its)
     return act(request, reply, ports, async (acting) => ({
-      body: { id, revoked_at: await revokeKey(acting, id) },
+      body: { id, revoked_at: await revokeKey(acting, id, check) },
     }))
   })
 

@@ -1,8 +1,10 @@
 import { beyondScope, notOperatorNow } from '../../core/errors.js'
+import { requireAccount } from '../../core/operator/accounts.js'
 import { type AuthenticationOptions, registerAuthentication } from '../shared/authentication.js'
 import type { App } from '../shared/fastify-app.js'
 import { type RateLimit, registerRateLimit } from '../shared/rate-limit.js'
 import { type AccountPorts, accountRoutes } from './account-routes.js'
+import { requireMayAdminister } from './admin-fields.js'
 import { creditRoutes } from './credit-routes.js'
 import { type GenerationPorts, generationRoutes } from './generation-routes.js'
 import { importRoutes } from './import-routes.js'
@@ -41,6 +43,12 @@ export async function adminApi(app: App, { ports, authentication, limit, baseUrl
     const reads = method === 'GET' || method === 'HEAD'
     if (reads || scope === 'all' || scope === changes) return next(null, payload)
     next(beyondScope(scope, changes ? `the scope "${changes}" or "all"` : 'the scope "all"'))
+  })
+  app.addHook('preHandler', async (request) => {
+    const { name } = request.params as { readonly name?: string }
+    const changes = request.method !== 'GET' && request.method !== 'HEAD'
+    if (!changes || name === undefined || !request.routeOptions.url?.startsWith('/admin/v1/accounts/:name')) return
+    requireMayAdminister(request, await requireAccount(ports.administration, name, { orDeleted: true }))
   })
   app.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'))
   accountRoutes(app, ports)

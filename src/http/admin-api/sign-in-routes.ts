@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { LINK_MINUTES } from '../../core/accounts/session.js'
-import { makeSignInLink, requireAccount, rotateWebhookSecret, setPassword } from '../../core/operator/accounts.js'
+import { makeSignInLink, rotateWebhookSecret, setPassword } from '../../core/operator/accounts.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
 import * as field from '../shared/fields.js'
@@ -64,14 +64,10 @@ const rotateSchema = {
 }
 
 export function signInRoutes(app: App, ports: ActPorts, baseUrl: string): void {
-  const { administration } = ports
   const config = admin.OF_ACCOUNTS
-  const mayAdminister = async (request: Parameters<typeof admin.requireMayAdminister>[0], name: string) =>
-    admin.requireMayAdminister(request, await requireAccount(administration, name))
 
   app.post('/accounts/:name/sign-in-link', { config, schema: linkSchema }, async (request, reply) => {
     const { name } = request.params
-    await mayAdminister(request, name)
     return act(request, reply, ports, async (acting) => {
       const { url, expiresAt } = await makeSignInLink(acting, name, { baseUrl, minutes: request.body?.minutes })
       const body = { url: url as string | null, expires_at: expiresAt }
@@ -81,7 +77,6 @@ export function signInRoutes(app: App, ports: ActPorts, baseUrl: string): void {
 
   app.put('/accounts/:name/password', { config, schema: passwordSchema }, async (request, reply) => {
     const { name } = request.params
-    await mayAdminister(request, name)
     return act(request, reply, ports, async (acting) => ({
       body: { username: await setPassword(acting, name, async () => request.body.password) },
     }))

@@ -200,6 +200,14 @@ describe('the scope of an operator key', () => {
       ['PATCH', `/accounts/${user.username}`, { email: 'mine@example.com' }],
       ['POST', `/accounts/${user.username}/keys`, { kind: 'operator', scope: 'all' }],
       ['PATCH', `/keys/${id}`, { until: null }],
+      ['DELETE', `/keys/${id}`, undefined],
+      ['POST', `/accounts/${user.username}/keys`, { kind: 'personal' }],
+      ['POST', `/accounts/${user.username}/webhook-secret`, undefined],
+      ['POST', `/accounts/${user.username}/sign-in-link`, undefined],
+      ['PUT', `/accounts/${user.username}/subscription`, { plan: 'Pro' }],
+      ['DELETE', `/accounts/${user.username}/subscription`, undefined],
+      ['POST', `/accounts/${user.username}/credits/grants`, { amount: 1 }],
+      ['POST', `/accounts/${user.username}/credits/adjustments`, { amount: -1, reason: 'Wrong' }],
       ['DELETE', `/accounts/${user.username}`, undefined],
     ] as const)
       expect([path, (await send(key, method, path, body)).status]).toEqual([path, 403])
