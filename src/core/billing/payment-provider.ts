@@ -123,6 +123,8 @@ export interface PaidSubscription {
   readonly paidUntil: Date
   /** When it ends or has ended; null: it renews. */
   readonly endsAt: Date | null
+  /** Its price was changed and is not paid yet: the price and the start that were known before count until it is. */
+  readonly changeIsUnpaid?: boolean
 }
 
 /** Money that was taken once: for a credit pack, or for a period of a subscription. */

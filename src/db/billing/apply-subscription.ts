@@ -22,12 +22,15 @@ import { accountOfCustomer } from './account-of-customer.js'
 
 const FACTS = ['customer', 'price', 'status', 'startedAt', 'paidUntil', 'endsAt'] as const
 
+const CHANGE_IS_UNPAID = sql`${param('changeIsUnpaid')}::boolean`
+
 const KEEP = statement('keep_paid_subscription')`
   ${insertInto(p, typedParams(p, 'id', ...FACTS))}
   ON CONFLICT (id) DO UPDATE SET
-    customer = excluded.customer, price = excluded.price, status = excluded.status, started_at = excluded.started_at,
-    paid_until = excluded.paid_until, ends_at = excluded.ends_at,
-    plan = CASE WHEN paid_subscriptions.price = excluded.price THEN paid_subscriptions.plan END`
+    customer = excluded.customer, status = excluded.status, paid_until = excluded.paid_until, ends_at = excluded.ends_at,
+    price = CASE WHEN ${CHANGE_IS_UNPAID} THEN paid_subscriptions.price ELSE excluded.price END,
+    started_at = CASE WHEN ${CHANGE_IS_UNPAID} THEN paid_subscriptions.started_at ELSE excluded.started_at END,
+    plan = CASE WHEN ${CHANGE_IS_UNPAID} OR paid_subscriptions.price = excluded.price THEN paid_subscriptions.plan END`
 
 const STATUS = statement<{ status: string }>('status_of_paid_subscription')`
   SELECT ${selectAs(columns(p, 'status'))} FROM ${p} WHERE ${p.id} = ${param('id')}::text`
@@ -93,7 +96,7 @@ export async function applySubscription(
   const userId = await accountOfCustomer(on, customer)
   // The customer is locked now: what was known of its subscription stays so.
   const known = await STATUS.first(on, paid)
-  await KEEP.run(on, { ...paid, customer: customer.id })
+  await KEEP.run(on, { ...paid, customer: customer.id, changeIsUnpaid: paid.changeIsUnpaid ?? false })
   await NAME_PLAN.run(on, paid)
   if (!userId) return 'no_account'
   const before = await LOCK_SUBSCRIPTION.first(on, { userId })

@@ -36,7 +36,8 @@ export async function subscriptionState(stripe: Stripe, id: string): Promise<Pai
   const item = found?.items.data[0]
   if (!found || !item) return undefined
   const { cancel_at, cancel_at_period_end, ended_at, trial_end } = found
-  const paid = Math.max(await paidUntil(stripe, found), found.status === 'trialing' ? (trial_end ?? 0) : 0)
+  const { until, changeIsUnpaid } = await paidBy(stripe, found)
+  const paid = Math.max(until, found.status === 'trialing' ? (trial_end ?? 0) : 0)
   const endsAt = ended_at ?? cancel_at ?? (cancel_at_period_end ? item.current_period_end : null)
   return {
     ...{ id, customer: customerOf(found.customer), price: item.price.id, status: statusOf(found) },
@@ -44,6 +45,7 @@ export async function subscriptionState(stripe: Stripe, id: string): Promise<Pai
     startedAt: at(found.status === 'trialing' ? found.start_date : found.billing_cycle_anchor),
     paidUntil: at(Math.min(paid, endsAt ?? paid)),
     endsAt: endsAt === null ? null : at(endsAt),
+    ...(changeIsUnpaid && { changeIsUnpaid }),
   }
 }
 
@@ -56,14 +58,20 @@ function statusOf({ status, pause_collection: pause }: Subscription): PaidSubscr
 
 /**
  * The end of the last period that an invoice was paid for. A subscription is `active` in its next period, too, for the hour
- * or more in which that period's invoice waits; so its own `current_period_end` does not say it.
+ * or more in which that period's invoice waits; so its own `current_period_end` does not say it. A change of price shows in
+ * the subscription at once, too, also while its invoice is not paid.
  */
-async function paidUntil(stripe: Stripe, { id, start_date }: Subscription): Promise<number> {
-  for await (const { lines } of stripe.invoices.list({ subscription: id, status: 'paid', limit: 10 })) {
+async function paidBy(stripe: Stripe, { id, start_date }: Subscription) {
+  let changeIsUnpaid = false
+  for await (const { lines, status, billing_reason } of stripe.invoices.list({ subscription: id, limit: 10 })) {
+    if (status !== 'paid') {
+      changeIsUnpaid ||= billing_reason === 'subscription_update'
+      continue
+    }
     const ends = lines.data.filter(isPeriod).map(({ period }) => period.end)
-    if (ends.length > 0) return Math.max(...ends)
+    if (ends.length > 0) return { until: Math.max(...ends), changeIsUnpaid }
   }
-  return start_date
+  return { until: start_date, changeIsUnpaid }
 }
 
 /** Not the difference between two prices. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { paymentLoop } from '../../../src/core/billing/payment-loop.js'
 import { paymentReceiver } from '../../../src/core/billing/receive.js'
@@ -23,20 +24,27 @@ type Given = Awaited<ReturnType<typeof givenStripe>>
 
 async function givenStripe() {
   const { db } = context
+  // Each stand-in counts its IDs from the start.
+  await db.pool.query(
+    'TRUNCATE payment_objects, payment_events, paid_subscriptions, payments, payment_customers CASCADE',
+  )
+  await db.pool.query('UPDATE plans SET price = NULL')
   const stripe = await startStripeStandIn({ start: START })
   onTestFinished(() => stripe.close())
   stripe.events.hold()
   const provider = await stripeProvider({ secretKey: SECRET_KEY, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url })
   const month = stripe.givenPrice({ every: 'month', amount: 1000 }).id
   const year = stripe.givenPrice({ every: 'year', amount: 10_000 }).id
+  const dearer = stripe.givenPrice({ every: 'month', amount: 50_000 }).id
   for (const [name, credits, period, price] of [
     ['Month', 100, 'month', month],
+    ['Dearer', 5000, 'month', dearer],
     ['Year', 1200, 'year', year],
   ])
     await db.pool.query('INSERT INTO plans (name, credits, period, price) VALUES ($1, $2, $3, $4)', [
-      ...[name, credits, period, price],
+      ...[`${name} ${randomUUID()}`, credits, period, price],
     ])
-  return { stripe, provider, month, year }
+  return { stripe, provider, month, year, dearer }
 }
 
 async function givenSubscriber({ stripe, provider, month }: Given) {
@@ -132,4 +140,29 @@ it('each period that was paid is granted once over the months, however late and 
   // Two months, and of a year what is more than the second one, which it cuts off.
   expect(await grantsOf(yearly)).toEqual([100, 100, 1100])
   expect(await grantsOf(again)).toHaveLength(paidPeriodsOf(given, again.id) + paidPeriodsOf(given, second))
+})
+
+it.each(['year', 'dearer'] as const)('a change (%s) is granted when it is paid, and not before', async (to) => {
+  const given = await givenStripe()
+  const { stripe } = given
+  const [declined, slow] = [await givenSubscriber(given), await givenSubscriber(given)]
+  const before: number[][] = []
+  await pass(given, 20, {
+    6: () => {
+      stripe.setCard(declined.customer, 'declined')
+      stripe.setCard(slow.customer, 'takes_days')
+      for (const { id } of [declined, slow]) stripe.change(id, given[to])
+    },
+    12: async () => {
+      before.push(await grantsOf(declined), await grantsOf(slow))
+      stripe.setCard(declined.customer, 'works')
+      stripe.payOpen(declined.id)
+      const waiting = stripe.objects.list('payment_intent', ['customer', slow.customer])
+      for (const { id } of waiting.filter((it) => 'status' in it && it.status === 'processing')) stripe.settle(id, true)
+    },
+  })
+  expect(before).toEqual([[100], [100]])
+  const all = to === 'year' ? [100, 1100] : [100, 4900]
+  expect(await grantsOf(declined)).toEqual(all)
+  expect(await grantsOf(slow)).toEqual(all)
 })
