@@ -1,19 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import type { Plan } from '../../core/accounts/plan.js'
 import type { CreditPack } from '../../core/billing/credit-pack.js'
-import type { Price } from '../../core/billing/payment-provider.js'
 import type { Offer } from '../../core/billing/shop.js'
+import { money } from './money.js'
 import { counted, number } from './text.js'
-
-/** Of which Stripe counts hundredths though nobody pays them. */
-const HUNDREDTHS = ['isk', 'ugx']
-
-/** `€19.00`, from an amount in the smallest unit. */
-export function money({ amount, currency }: Pick<Price, 'amount' | 'currency'>): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
-  const digits = HUNDREDTHS.includes(currency) ? 2 : (format.resolvedOptions().maximumFractionDigits ?? 2)
-  return format.format(amount / 10 ** digits)
-}
 
 interface PlanOfferProps {
   readonly offer: Offer<Plan>

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { spendingStore } from '../../../src/db/accounts/ledger.js'
 import { planStore } from '../../../src/db/accounts/plans.js'
 import { creditPackStore } from '../../../src/db/billing/credit-packs.js'
-import { money } from '../../../src/web/parts/offers.js'
+import { money } from '../../../src/web/parts/money.js'
 import { SECRET_KEY, type StripeStandIn, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import { givenPlan } from '../../support/given-plan.js'
 import { givenSession } from '../../support/given-sign-in.js'
@@ -94,8 +94,9 @@ describe('what is for sale', () => {
     const texts = [
       ...[money({ amount: 1900, currency: 'eur' }), money({ amount: 500, currency: 'jpy' })],
       ...[money({ amount: 1500, currency: 'kwd' }), money({ amount: 50000, currency: 'isk' })],
+      money({ amount: 500_000, currency: 'huf' }),
     ]
-    expect(texts.map((it) => it.replace(/\s/g, ' '))).toEqual(['€19.00', '¥500', 'KWD 1.500', 'ISK 500'])
+    expect(texts.map((it) => it.replace(/\s/g, ' '))).toEqual(['€19.00', '¥500', 'KWD 1.500', 'ISK 500', 'HUF 5,000'])
   })
 })
 

@@ -14,6 +14,7 @@ import {
 } from '../../../core/operator/payments.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
+import { money } from '../../parts/money.js'
 import { Field, Notices } from '../../parts/page-parts.js'
 import { Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
@@ -140,11 +141,9 @@ const PaymentRow = ({ it }: { it: ListedPayment }) => (
   </tr>
 )
 
-/** The currency says how many digits its smallest unit has. */
 function amountOf(amount: number, currency: string | null): string {
   if (!currency || !/^[a-z]{3}$/i.test(currency)) return number(amount)
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
-  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
+  return money({ amount, currency })
 }
 
 const DONE = {
