@@ -40,6 +40,11 @@ export function driveThroughAdminApi(): void {
   throughAdmin = true
 }
 
+/** From now on useEasel runs the command line for all. */
+export function driveThroughCommandLine(): void {
+  throughAdmin = false
+}
+
 /** What the command line adds to a sentence of the core: where to look, and that a field is an option. */
 const asTheCoreSaysIt = (sentence: string): string =>
   sentence

@@ -1,29 +1,41 @@
 /** The tests of the command line, through /admin/v1: each of their lines that has an endpoint is a request. */
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { CALLS, driven } from '../../cli/admin-driver.js'
-import { driveThroughAdminApi } from '../../cli/easel.js'
+import { driveThroughAdminApi, driveThroughCommandLine } from '../../cli/easel.js'
 
 driveThroughAdminApi()
 
-const through = (name: string, load: () => Promise<unknown>) => describe(name, () => load().then(() => undefined))
-through('user', () => import('../../cli/user.test.js'))
-through('sign-in', () => import('../../cli/sign-in.test.js'))
-through('credits', () => import('../../cli/credits.test.js'))
-through('key', () => import('../../cli/key.test.js'))
-through('plans', () => import('../../cli/plans.test.js'))
-through('packs', () => import('../../cli/packs.test.js'))
-through('payments', () => import('../../cli/payments.test.js'))
-through('moderation', () => import('../../cli/moderation.test.js'))
-through('queue', () => import('../../cli/queue.test.js'))
-through('models', () => import('../../cli/models.test.js'))
-through('jobs', () => import('../../cli/jobs.test.js'))
-through('job story', () => import('../../cli/job-story.test.js'))
-through('user import', () => import('../../cli/user-import.test.js'))
-through('images', () => import('../../cli/images.test.js'))
-through('user webhooks', () => import('../../cli/user-webhooks.test.js'))
-through('usage', () => import('../../cli/usage.test.js'))
-through('recorded', () => import('../../cli/recorded.test.js'))
+// Under another address than that of the file itself: a process that has run it would load it no second time.
+const addressOf = (name: string) =>
+  `${fileURLToPath(new URL(`../../cli/${name}.test.ts`, import.meta.url))}?through-admin`
 
-it('every command that has an endpoint was sent to it', () => {
-  expect([...driven].sort()).toEqual(Object.keys(CALLS).sort())
+const FILES = [
+  'user',
+  'sign-in',
+  'credits',
+  'key',
+  'plans',
+  'packs',
+  'payments',
+  'moderation',
+  'queue',
+  'models',
+  'jobs',
+  'job-story',
+  'user-import',
+  'images',
+  'user-webhooks',
+  'usage',
+  'recorded',
+]
+for (const name of FILES) describe(name, () => import(/* @vite-ignore */ addressOf(name)).then(() => undefined))
+
+describe('all of them', () => {
+  // The files that this process runs next are driven as they are.
+  driveThroughCommandLine()
+
+  it('every command that has an endpoint was sent to it', () => {
+    expect([...driven].sort()).toEqual(Object.keys(CALLS).sort())
+  })
 })
