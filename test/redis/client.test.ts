@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -130,25 +131,30 @@ it('after a command that failed, no command is sent to Redis for a second', asyn
   expect(await availability.run(ask)).toBe('PONG')
 })
 
-/** A server of its own, with these settings. */
-async function startRedisWith(...settings: string[]) {
+/**
+ * A server of its own, with these settings. A cluster also takes the port that is higher by 10,000, which may be somebody's: then Redis ends, and
+ * gets other ports.
+ */
+async function startRedisWith(...settings: string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'easel-redis-'))
-  let port = await freePort()
-  // A cluster also takes the port that is higher by 10,000.
-  while (port > 55_000) port = await freePort()
-  const file = join(directory, 'conf')
-  await writeFile(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`, 'save ""', ...settings].join('\n'))
+  closers.push(() => rm(directory, { recursive: true, force: true }))
   const args = settings.some((line) => line.startsWith('sentinel ')) ? ['--sentinel'] : []
-  const child = spawn(findRedis() as string, [file, ...args], { stdio: 'ignore' })
-  closers.push(
-    () => rm(directory, { recursive: true, force: true }),
-    () => void child.kill('SIGKILL'),
-  )
-  const url = `redis://127.0.0.1:${port}`
-  const probe = new Redis(url, { maxRetriesPerRequest: null }).on('error', quiet)
-  closers.push(() => probe.disconnect())
-  await probe.ping()
-  return url
+  for (let tries = 1; tries <= 20; tries++) {
+    const port = await freePort()
+    const file = join(directory, `conf-${port}`)
+    const lines = [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`, 'save ""', ...settings]
+    await writeFile(file, lines.join('\n'))
+    const child = spawn(findRedis() as string, [file, ...args], { stdio: 'ignore' })
+    closers.push(() => void child.kill('SIGKILL'))
+    const url = `redis://127.0.0.1:${port}`
+    const probe = new Redis(url, { maxRetriesPerRequest: null }).on('error', quiet)
+    closers.push(() => probe.disconnect())
+    const ended = once(child, 'exit').then(() => false)
+    const isUp = await Promise.race([probe.ping().then(() => true, quiet), ended])
+    if (isUp) return url
+    probe.disconnect()
+  }
+  throw new Error('Redis ended each time instead of starting')
 }
 
 describe.skipIf(!redisAvailable)('a process', () => {
