@@ -1,3 +1,4 @@
+import { dueWork } from '../../lib/due-work.js'
 import type { Log } from '../log.js'
 import type { PaymentProvider } from './payment-provider.js'
 import type { Answer, Applied, Asked, PaymentQueue } from './ports.js'
@@ -28,12 +29,8 @@ export const retrySeconds = (failures: number, random = Math.random()): number =
 
 /** Asks the provider for what is due, and applies the answers; in any number of processes. */
 export function paymentLoop({ queue, provider, log }: LoopPorts) {
-  const inFlight = new Set<Promise<void>>()
   const leaving = new AbortController()
   let timers: NodeJS.Timeout[] = []
-  let stopped = false
-  let claiming: Promise<void> | undefined
-  let again = false
   /** Failures of the provider in a row, of any question. */
   let failures = 0
   let pausedUntil = 0
@@ -73,38 +70,14 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
     else if (applied.problem) log.warn({ ...facts, problem: applied.problem }, 'a payment could not be matched')
   }
 
-  const claimAll = async (): Promise<void> => {
-    try {
-      while (again && !stopped) {
-        again = false
-        while (inFlight.size < AT_ONCE && !stopped && performance.now() >= pausedUntil) {
-          const asked = await queue.claim(LEASE_SECONDS)
-          if (!asked) break
-          const work = workOff(asked)
-            // Postgres is away: the claim ends, and then it is asked for again.
-            .catch((err) => log.warn({ err, kind: asked.kind, id: asked.id }, 'a payment is applied later'))
-            .finally(() => {
-              inFlight.delete(work)
-              if (!stopped) void workOffDue()
-            })
-          inFlight.add(work)
-        }
-      }
-    } catch (err) {
-      again = false
-      log.warn({ err }, 'due payments could not be claimed')
-    }
-  }
-
-  /** Claims what is due and begins to ask for it; does not wait for the answers. Never rejects. */
-  const workOffDue = (): Promise<void> => {
-    again = true
-    claiming ??= claimAll().finally(() => {
-      claiming = undefined
-      if (again && !stopped) void workOffDue()
-    })
-    return claiming
-  }
+  const questions = dueWork({
+    claim: () => queue.claim(LEASE_SECONDS),
+    // If Postgres is away, the claim ends, and then it is asked for again.
+    work: (asked) =>
+      workOff(asked).catch((err) => log.warn({ err, kind: asked.kind, id: asked.id }, 'a payment is applied later')),
+    mayBegin: (inFlight) => inFlight < AT_ONCE && performance.now() >= pausedUntil,
+    onClaimFault: (err) => log.warn({ err }, 'due payments could not be claimed'),
+  })
 
   const clean = async (): Promise<void> => {
     for (let pages = 1; pages <= CLEANED_PAGES && (await queue.clean()) > 0; pages++);
@@ -113,29 +86,26 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
     setInterval(() => void work().catch((err) => log.warn({ err }, sentence)), ms)
 
   return {
-    workOffDue,
+    /** Claims what is due and begins to ask for it; does not wait for the answers. Never rejects. */
+    workOffDue: questions.wake,
 
     /** Polls from now on. */
     start(): void {
       const retry = async () => {
-        if ((await queue.retryProblems()) > 0) await workOffDue()
+        if ((await queue.retryProblems()) > 0) await questions.wake()
       }
       timers = [
-        setInterval(() => void workOffDue(), POLL_MS),
+        setInterval(() => void questions.wake(), POLL_MS),
         regularly(retry, PROBLEMS_MS, 'unmatched payments could not be looked at'),
         regularly(clean, CLEAN_MS, 'old payment events could not be deleted'),
       ]
-      void workOffDue()
+      void questions.wake()
     },
 
     /** Asks nothing more; what is being asked may end within this time, then its claims are given back. */
     async stop(withinMs: number): Promise<void> {
-      stopped = true
       for (const timer of timers) clearInterval(timer)
-      await claiming
-      const late = setTimeout(() => leaving.abort(), withinMs)
-      await Promise.all(inFlight)
-      clearTimeout(late)
+      await questions.stop(leaving, withinMs)
     },
   }
 }

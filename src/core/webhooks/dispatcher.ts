@@ -1,3 +1,4 @@
+import { dueWork } from '../../lib/due-work.js'
 import type { Log } from '../log.js'
 import type { DeliveryStore, WebhookJobs, WebhookSender } from './ports.js'
 import type { ClaimedDelivery, SendOutcome } from './webhook.js'
@@ -21,19 +22,8 @@ const CLEAN_MS = 60_000
 
 /** Sends due deliveries concurrently, each endpoint independently of the others, in any number of processes. */
 export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: DispatchPorts) {
-  const inFlight = new Map<ClaimedDelivery, Promise<void>>()
   const leaving = new AbortController()
   let timers: NodeJS.Timeout[] = []
-  let stopped = false
-  let claiming: Promise<void> | undefined
-  /** `sendDue` was called again: there may be deliveries that the last claim did not see. */
-  let again = false
-
-  const busyAccounts = (): string[] => {
-    const counts = new Map<string, number>()
-    for (const { accountId } of inFlight.keys()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
-    return [...counts].filter(([, count]) => count >= MAX_SENDS_PER_ACCOUNT).map(([accountId]) => accountId)
-  }
 
   const record = async (delivery: ClaimedDelivery, outcome: SendOutcome): Promise<void> => {
     const { endpointId, endpointFailures, attempts } = delivery
@@ -66,54 +56,35 @@ export function webhookDispatcher({ deliveries, payloadOf, sender, jobs, log }: 
     }
   }
 
-  const claimAll = async (): Promise<void> => {
-    try {
-      while (again && !stopped) {
-        again = false
-        while (inFlight.size < MAX_SENDS && !stopped) {
-          const delivery = await deliveries.claim(busyAccounts())
-          if (!delivery) break
-          const sent = deliver(delivery).finally(() => {
-            inFlight.delete(delivery)
-            if (!stopped) void sendDue()
-          })
-          inFlight.set(delivery, sent)
-        }
-      }
-    } catch (err) {
-      again = false
-      log.warn({ err }, 'due webhooks could not be claimed')
-    }
-  }
-
-  /** Claims what is due and begins to send it; does not wait for the sends. Never rejects. */
-  const sendDue = (): Promise<void> => {
-    again = true
-    claiming ??= claimAll().finally(() => {
-      claiming = undefined
-      if (again && !stopped) void sendDue()
-    })
-    return claiming
-  }
+  const sends = dueWork({
+    claim: (inFlight) => deliveries.claim(busyAccounts(inFlight)),
+    work: deliver,
+    mayBegin: (inFlight) => inFlight < MAX_SENDS,
+    onClaimFault: (err) => log.warn({ err }, 'due webhooks could not be claimed'),
+  })
 
   return {
-    sendDue,
+    /** Claims what is due and begins to send it; does not wait for the sends. Never rejects. */
+    sendDue: sends.wake,
 
     /** Polls from now on. */
     start(): void {
       const clean = () => deliveries.clean().catch((err) => log.warn({ err }, 'old deliveries could not be deleted'))
-      timers = [setInterval(() => void sendDue(), DUE_POLL_MS), setInterval(() => void clean(), CLEAN_MS)]
-      void sendDue()
+      timers = [setInterval(() => void sends.wake(), DUE_POLL_MS), setInterval(() => void clean(), CLEAN_MS)]
+      void sends.wake()
     },
 
     /** Begins no more sends; those in flight may end within this time, then their claims are given back. */
     async stop(withinMs: number): Promise<void> {
-      stopped = true
       for (const timer of timers) clearInterval(timer)
-      await claiming
-      const late = setTimeout(() => leaving.abort(), withinMs)
-      await Promise.all(inFlight.values())
-      clearTimeout(late)
+      await sends.stop(leaving, withinMs)
     },
   }
+}
+
+/** Of which no more deliveries are to be claimed now. */
+function busyAccounts(inFlight: Iterable<ClaimedDelivery>): string[] {
+  const counts = new Map<string, number>()
+  for (const { accountId } of inFlight) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+  return [...counts].filter(([, count]) => count >= MAX_SENDS_PER_ACCOUNT).map(([accountId]) => accountId)
 }
