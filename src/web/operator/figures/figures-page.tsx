@@ -13,7 +13,7 @@ import { address, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table } from '../parts/operator-parts.js'
+import { Table, UserLink } from '../parts/operator-parts.js'
 
 const PATH = '/operator/figures'
 
@@ -129,9 +129,7 @@ const Accounts = ({ accounts }: Pick<Figures, 'accounts'>) => (
     {accounts.map(({ username, generations, images, spent }) => (
       <tr>
         <td>
-          <a class="user" href={`/operator/users/${encodeURIComponent(username)}`}>
-            {username}
-          </a>
+          <UserLink username={username} />
         </td>
         <Numbers of={[generations, images, spent]} />
       </tr>

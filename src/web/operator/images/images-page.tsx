@@ -12,7 +12,7 @@ import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { actingOf, readForm, reason } from '../parts/operator-forms.js'
 import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
-import { Table } from '../parts/operator-parts.js'
+import { Table, UserLink } from '../parts/operator-parts.js'
 
 interface ImagesPageProps {
   readonly signedIn: SignedIn
@@ -89,9 +89,7 @@ const Row = ({ image: it }: { image: RemovedImageEntry }) => (
       </a>
     </td>
     <td>
-      <a class="user" href={`/operator/users/${encodeURIComponent(it.owner)}`}>
-        {it.owner}
-      </a>
+      <UserLink username={it.owner} />
     </td>
     <td class="when">
       <Moment at={it.removedAt} />

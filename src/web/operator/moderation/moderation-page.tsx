@@ -10,7 +10,7 @@ import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { actingOf } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table } from '../parts/operator-parts.js'
+import { Table, UserLink } from '../parts/operator-parts.js'
 
 interface ModerationPageProps {
   readonly signedIn: SignedIn
@@ -94,9 +94,7 @@ const Refusal = ({ refusal: it, hidden }: RefusalProps) => (
         <span class="badge bad">
           <bdi>{it.category}</bdi>
         </span>
-        <a class="user" href={`/operator/users/${encodeURIComponent(it.username)}`}>
-          {it.username}
-        </a>
+        <UserLink username={it.username} />
         <span class="quiet small">
           <Moment at={it.at} />
         </span>
@@ -207,9 +205,7 @@ const RepeatedPage = ({ signedIn, accounts }: RepeatedPageProps) => (
       {accounts.map(({ username, count, firstAt, lastAt }) => (
         <tr>
           <td>
-            <a class="user" href={`/operator/users/${encodeURIComponent(username)}`}>
-              {username}
-            </a>
+            <UserLink username={username} />
           </td>
           <td class="number">
             <a href={address(PATH, { user: username })}>{number(count)}</a>

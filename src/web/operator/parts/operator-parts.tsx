@@ -87,6 +87,12 @@ export const GenerationLink = ({ id }: { id: string }) => (
   </a>
 )
 
+export const UserLink = ({ username }: { username: string }) => (
+  <a class="user" href={`/operator/users/${encodeURIComponent(username)}`}>
+    {username}
+  </a>
+)
+
 /** A subscription's state. */
 export const StatusBadge = ({ status }: { status: string }) => (
   <span class={`badge ${status === 'active' ? 'good' : 'bad'}`}>{status.replaceAll('_', ' ')}</span>

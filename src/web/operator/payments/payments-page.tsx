@@ -22,7 +22,7 @@ import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { Act, actingOf, line, readForm, reason } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table } from '../parts/operator-parts.js'
+import { Table, UserLink } from '../parts/operator-parts.js'
 
 interface PaymentsPageProps {
   readonly signedIn: SignedIn
@@ -122,13 +122,7 @@ const PaymentRow = ({ it }: { it: ListedPayment }) => (
         <bdi>{it.pack ?? it.subscription ?? 'Nothing that Easel asked for'}</bdi>
       </div>
     </td>
-    <td>
-      {it.username && (
-        <a class="user" href={`/operator/users/${encodeURIComponent(it.username)}`}>
-          {it.username}
-        </a>
-      )}
-    </td>
+    <td>{it.username && <UserLink username={it.username} />}</td>
     <td class="when">{it.paidAt ? <Moment at={it.paidAt} /> : <span class="quiet">not yet</span>}</td>
     <td class="number nowrap">
       {amountOf(it.amount, it.currency)}
