@@ -217,8 +217,6 @@ export function accountRoutes(app: App, ports: AccountPorts): void {
     if (email === undefined && role === undefined)
       throw invalidParameter('email', 'Nothing to change: give email or role.')
     return act(request, reply, ports, async (acting) => {
-      const found = await requireAccount(administration, name)
-      admin.requireMayAdminister(request, found)
       admin.requireMayAdminister(request, { role: role ?? '' })
       if (email !== undefined) await setEmail(acting, name, email)
       if (role !== undefined) await setRole(acting, name, role)
@@ -229,7 +227,6 @@ export function accountRoutes(app: App, ports: AccountPorts): void {
   app.delete('/accounts/:name', { config, schema: deleteSchema }, (request, reply) => {
     const { name } = request.params
     return act(request, reply, ports, async (acting) => {
-      admin.requireMayAdminister(request, await requireAccount(administration, name, { orDeleted: true }))
       const ended = await endAccount(acting, name, request.query.purge ? ports.purge : undefined)
       const { id, username, deletedAt, canceled, purged } = ended
       return { body: { id, username, deleted_at: deletedAt ?? null, canceled_generations: canceled, purged } }

@@ -152,7 +152,6 @@ export function keyRoutes(app: App, ports: ActPorts, keyPrefix: string): void {
 
   app.post('/accounts/:name/keys', { config, schema: createSchema }, (request, reply) => {
     const { kind, concurrency, scope, ...given } = request.body
-    if (kind === 'operator') admin.requireMayAdminister(request, { role: 'operator' })
     return act(request, reply, ports, async (acting) => {
       const asked = { kind, concurrency, scope, ...changeOf(given) }
       const { id, key } = await createKey(acting, request.params.name, asked, keyPrefix)

@@ -44,18 +44,19 @@ export async function adminApi(app: App, { ports, authentication, limit, baseUrl
     if (reads || scope === 'all' || scope === changes) return next(null, payload)
     next(beyondScope(scope, changes ? `the scope "${changes}" or "all"` : 'the scope "all"'))
   })
-  app.addHook('preHandler', async (request) => {
-    const { name } = request.params as { readonly name?: string }
-    const changes = request.method !== 'GET' && request.method !== 'HEAD'
-    if (!changes || name === undefined || !request.routeOptions.url?.startsWith('/admin/v1/accounts/:name')) return
-    requireMayAdminister(request, await requireAccount(ports.administration, name, { orDeleted: true }))
-  })
   app.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'))
-  accountRoutes(app, ports)
+  await app.register(async (accounts: App) => {
+    accounts.addHook('preHandler', async (request) => {
+      const { name } = request.params as { readonly name?: string }
+      if (name === undefined || request.method === 'GET' || request.method === 'HEAD') return
+      requireMayAdminister(request, await requireAccount(ports.administration, name, { orDeleted: true }))
+    })
+    accountRoutes(accounts, ports)
+    signInRoutes(accounts, ports, baseUrl)
+    creditRoutes(accounts, ports)
+    keyRoutes(accounts, ports, authentication.keyPrefix)
+  })
   importRoutes(app, ports)
-  signInRoutes(app, ports, baseUrl)
-  creditRoutes(app, ports)
-  keyRoutes(app, ports, authentication.keyPrefix)
   planRoutes(app, ports)
   packRoutes(app, ports)
   paymentRoutes(app, ports)
