@@ -47,8 +47,11 @@ export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: Strip
       asked(async () => {
         const { customer, accountId, item, price, returnTo, cancelTo } = order
         const isPlan = 'plan' in item
-        // Who opened two pages must not pay for two subscriptions.
-        if (isPlan) await expireSessions(stripe, customer, 'subscription')
+        // Who opened two pages must not pay for two subscriptions, nor who paid so lately that nobody here knows it.
+        if (isPlan) {
+          await expireSessions(stripe, customer, 'subscription')
+          if (await hasSubscription(stripe, customer)) throw new Error(`${customer} pays for a subscription already`)
+        }
         const metadata = isPlan ? { [ACCOUNT]: accountId } : packMetadata(accountId, item.pack, item.credits)
         const { url } = await stripe.checkout.sessions.create({
           ...{ mode: isPlan ? 'subscription' : 'payment', customer, client_reference_id: accountId, metadata },
@@ -79,8 +82,7 @@ export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: Strip
     cancelAll: (customer) =>
       asked(async () => {
         await expireSessions(stripe, customer)
-        const running = await orNone(allOf(stripe.subscriptions.list({ customer, limit: 100 })))
-        for (const { id } of running ?? []) await orNone(stripe.subscriptions.cancel(id))
+        for (const { id } of await runningOf(stripe, customer)) await orNone(stripe.subscriptions.cancel(id))
       }),
   }
 }
@@ -106,6 +108,14 @@ function everyOf({ interval, interval_count }: Stripe.Price.Recurring): Price['e
   if (interval_count !== 1) return 'other'
   return interval === 'month' ? 'month' : interval === 'year' ? 'year' : 'other'
 }
+
+/** All but those that have ended. */
+const runningOf = async (stripe: Stripe, customer: string): Promise<Stripe.Subscription[]> =>
+  (await orNone(allOf(stripe.subscriptions.list({ customer, limit: 100 })))) ?? []
+
+/** One whose first payment failed is none. */
+const hasSubscription = async (stripe: Stripe, customer: string): Promise<boolean> =>
+  (await runningOf(stripe, customer)).some(({ status }) => status !== 'incomplete' && status !== 'incomplete_expired')
 
 /** Ends pages on which somebody could still pay. */
 async function expireSessions(stripe: Stripe, customer: string, mode?: 'subscription'): Promise<void> {

@@ -144,6 +144,14 @@ describe('checkout', () => {
     expect(stripe.pay(pack).payment_status).toBe('paid')
   })
 
+  it('of a plan is refused to who pays for one already, until that has ended', async () => {
+    const { stripe, orderPlan, orderPack, price, id } = await givenSubscription()
+    await expect(orderPlan(price.id)).rejects.toThrow(/pays for a subscription already$/)
+    expect(await orderPack(stripe.givenPrice({ amount: 500 }).id)).toMatch(/^http/)
+    stripe.cancel(id)
+    expect(await orderPlan(price.id)).toMatch(/^http/)
+  })
+
   it('refuses a price that is not active, with the words of Stripe', async () => {
     const { stripe, orderPlan } = await givenCustomer()
     const price = stripe.givenPrice({ every: 'month' })
@@ -314,19 +322,23 @@ describe('the portal', () => {
 
 describe('the end of an account', () => {
   it('ends all its subscriptions and open pages, also when asked for twice or after the customer is gone', async () => {
-    const { stripe, provider, customer, id, now, orderPlan, orderPack, price } = await givenSubscription()
+    const { stripe, provider, customer, orderPlan, orderPack } = await givenCustomer()
+    const price = stripe.givenPrice({ every: 'month' })
     const [plan, pack] = [await orderPlan(price.id), await orderPack(stripe.givenPrice().id)]
+    const running = stripe.create({ customer, price: price.id })
     const paused = stripe.create({ customer, price: price.id })
     stripe.pause(paused.id)
+    const statuses = () =>
+      Promise.all([running, paused].map(async ({ id }) => (await provider.subscription(id))?.status))
+    expect(await statuses()).toEqual(['active', 'paused'])
     await provider.cancelAll(customer)
-    expect((await now())?.status).toBe('ended')
-    expect((await provider.subscription(paused.id))?.status).toBe('ended')
+    expect(await statuses()).toEqual(['ended', 'ended'])
     expect(() => stripe.pay(plan)).toThrow('expired')
     expect(() => stripe.pay(pack)).toThrow('expired')
     await provider.cancelAll(customer)
     stripe.objects.remove(customer)
     await provider.cancelAll(customer)
-    expect((await provider.subscription(id))?.status).toBe('ended')
+    expect(await statuses()).toEqual(['ended', 'ended'])
   })
 })
 
