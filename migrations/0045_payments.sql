@@ -12,7 +12,7 @@ CREATE INDEX payment_customers_user ON payment_customers (user_id);
 --> statement-breakpoint
 CREATE INDEX payment_customers_email ON payment_customers (lower(email)) WHERE user_id IS NULL;
 --> statement-breakpoint
--- What the provider told of its own accord. It is believed nothing but what to ask for.
+-- What the provider told of its own accord. Nothing of it is believed; it only says what to ask for.
 CREATE TABLE payment_events (
   id text PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,

@@ -78,6 +78,8 @@ export interface ServerOptions extends ProcessOptions {
   readonly slots?: AdmissionLimits
   readonly maxWaiting?: number
   readonly streamTimes?: StreamTimes
+  /** How often mails that are due are looked for. */
+  readonly mailPollMs?: number
   /** Takes the place of the provider of the configuration. */
   readonly payment?: Payment | undefined
   /** Replaces the DNS for the hosts of webhooks. */
@@ -148,6 +150,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     published,
     provider: payment?.provider,
     leaving: leaving.signal,
+    mailPollMs: options.mailPollMs,
   })
   const app = await buildApp({
     log,

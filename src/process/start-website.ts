@@ -47,12 +47,13 @@ interface Shared {
   /** Undefined: nothing is sold. */
   readonly provider: PaymentProvider | undefined
   readonly leaving: AbortSignal
+  readonly mailPollMs?: number | undefined
 }
 
 /** Wires the website of one server, and the mails that signing in takes. */
 export function startWebsite(config: Config, log: Logger, foundation: Foundation, shared: Shared) {
   const { db, counter } = foundation
-  const { stop, provider, ports } = startSigningIn(config, log, foundation)
+  const { stop, provider, ports } = startSigningIn(config, log, foundation, shared)
   const all = {
     ...shared.ports,
     ...ports,
@@ -88,7 +89,12 @@ const openShop = (provider: PaymentProvider, db: Database, log: Logger) =>
   })
 
 /** Wires how people sign in to the website, and the mails that this takes. */
-function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, counter }: Foundation) {
+function startSigningIn(
+  { baseUrl, mail, oidc }: Config,
+  log: Logger,
+  { db, counter }: Foundation,
+  { mailPollMs }: Shared,
+) {
   const credentials = credentialStore(db)
   const unsentMails = unsentMailStore(db)
   if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
@@ -101,7 +107,7 @@ function startSigningIn({ baseUrl, mail, oidc }: Config, log: Logger, { db, coun
     Promise.all([credentials.forgetExpired(), notices.forgetOld()]).catch((err) =>
       log.warn({ err }, 'expired links and old notices are forgotten an hour later'),
     )
-  const noticeMails = sendsNotices ? startNoticeMails({ notices, send, log }, baseUrl) : undefined
+  const noticeMails = sendsNotices ? startNoticeMails({ notices, send, log }, baseUrl, mailPollMs) : undefined
   const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()
   void forget()
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`

@@ -65,8 +65,8 @@ export class SignInFailed extends Error {
 const NAMES_TRIED = 20
 
 /**
- * The account of an identity, or why there is none. Every address of an account was set by the operator or confirmed by
- * mail, and the provider vouches for the identity's: so the same address is the same person. But once an account has an
+ * The account of an identity, or why there is none. Every address of an account was set by an operator, or with an
+ * operator's key, or confirmed by mail, and the provider vouches for the identity's: so the same address is the same person. But once an account has an
  * identity of this issuer, no other one gets in by its address: providers give addresses of people who left to others.
  * @throws SignInFailed
  */

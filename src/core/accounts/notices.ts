@@ -54,7 +54,11 @@ const POLL_MS = 5000
 const FAILURES_IN_A_ROW = 5
 
 /** Sends the mails of notices, in any number of processes, until it is stopped. */
-export function startNoticeMails({ notices, send, log }: Ports, baseUrl: string): { stop(): Promise<void> } {
+export function startNoticeMails(
+  { notices, send, log }: Ports,
+  baseUrl: string,
+  pollMs = POLL_MS,
+): { stop(): Promise<void> } {
   let stopped = false
   let sending: Promise<void> | undefined
   const sendDue = async () => {
@@ -82,7 +86,7 @@ export function startNoticeMails({ notices, send, log }: Ports, baseUrl: string)
       sending = undefined
     })
   }
-  const timer = setInterval(poll, POLL_MS)
+  const timer = setInterval(poll, pollMs)
   poll()
   return {
     async stop() {

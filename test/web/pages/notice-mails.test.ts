@@ -11,8 +11,14 @@ import { textOf, visit } from '../../support/website-client.js'
 
 let mailbox: Mailbox
 const context = useService(async () => {
-  mailbox = await startMailbox()
-  return { env: { SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, MAIL_FROM: 'Easel <hello@easel.test>' } }
+  mailbox = await startMailbox({
+    onRcptTo: ({ address }, _session, done) =>
+      done(address.startsWith('refused-') ? new Error('no such mailbox') : null),
+  })
+  return {
+    server: { mailPollMs: 50 },
+    env: { SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, MAIL_FROM: 'Easel <hello@easel.test>' },
+  }
 })
 afterAll(() => mailbox.close())
 
@@ -83,6 +89,20 @@ describe('the mails of notices', () => {
     await until(isDone, 'the notice to be left out')
     await take(10)
     expect(await subjects(1)).toEqual(['No credits are left at easel.test'])
+  })
+
+  it('wait for none that its mail server refuses, and are sent to no deleted account', async () => {
+    const { db } = context.service
+    const [refused, deleted, other] = [await given(), await given(), await given()]
+    const { pool } = db
+    await pool.query("UPDATE users SET email = 'refused-' || email WHERE id = $1", [refused.user.id])
+    await pool.query('UPDATE users SET deleted_at = now() WHERE id = $1', [deleted.user.id])
+    const note = `INSERT INTO notices (user_id, kind, data) SELECT unnest($1::uuid[]), 'credits.out', '{"credits": 0}'`
+    await pool.query(note, [[refused, deleted, other].map(({ user }) => user.id)])
+    expect(await other.subjects(1)).toEqual(['No credits are left at easel.test'])
+    await until(deleted.isDone, 'the notice of the deleted account to be left out')
+    expect(deleted.text()).toBe('')
+    expect(await refused.isDone()).toBe(false)
   })
 
   it('are sent to no account without a confirmed address', async () => {
