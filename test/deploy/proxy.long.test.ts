@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/process/config.js'
 import { balancedClient } from '../programs/chaos/balanced-client.js'
 import { Fleet } from '../programs/chaos/rolling-fleet.js'
-import { isUnexpected, RollingLoad } from '../programs/chaos/rolling-load.js'
+import { RollingLoad, unexpected } from '../programs/chaos/rolling-load.js'
 import { startWatchdog, type Watchdog } from '../programs/chaos/watchdog.js'
 import { startCaddy } from '../support/caddy.js'
 import { useDatabase } from '../support/database.js'
@@ -208,7 +208,8 @@ describe.skipIf(!program || !redisAvailable)('the proxy of compose', () => {
     await until(() => load.delivered >= delivered + 5, 'load after the last restart')
     load.stopping = true
     await lives
-    expect(proxied.exchanges.slice(before).filter(isUnexpected)).toEqual([])
+    const lost = unexpected(proxied.exchanges.slice(before))
+    expect(lost, [...lost, ...caddy.complaints()].join('\n')).toEqual([])
     expect((await fleet.ends()).map(({ how }) => how)).toEqual([0, 0, 0, 0])
   })
 })

@@ -72,6 +72,8 @@ export async function startCaddy(program: string, directory: string, servers: re
     /** How often it has found that this server is ready again. */
     returns: (server: string) =>
       log.split('\n').filter((it) => it.includes('host is up') && it.includes(server)).length,
+    /** What it could not do, and which servers came and went. */
+    complaints: () => log.split('\n').filter((it) => /"level":"(warn|error)"|host is (up|down)/.test(it)),
     async stop() {
       running.kill('SIGKILL')
       await ended

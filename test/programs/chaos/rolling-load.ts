@@ -64,6 +64,13 @@ export class RollingLoad {
   }
 }
 
+/** Each answer that no subscriber should get, as a line. */
+export const unexpected = (exchanges: BalancedClient['exchanges']): string[] =>
+  exchanges.filter(isUnexpected).map(({ method, path, server, at, ms, got, headers }) => {
+    const times = `sent at ${Math.round(at)} ms, after ${Math.round(ms)} ms`
+    return `${method} ${path} (${server}): ${got}, ${times}, ${JSON.stringify(headers)}`
+  })
+
 /** 429: one generation at a time. */
-export const isUnexpected = ({ method, path, got }: Omit<Exchange, 'body'>): boolean =>
+const isUnexpected = ({ method, path, got }: Omit<Exchange, 'body'>): boolean =>
   method === 'POST' && path === '/api/v1/generate' ? got !== 201 && got !== 429 : got !== 200

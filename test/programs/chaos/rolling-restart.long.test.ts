@@ -11,7 +11,7 @@ import { redisAvailable, redisUrl } from '../../support/services.js'
 import { until } from '../../support/until.js'
 import { balancedClient } from './balanced-client.js'
 import { Fleet } from './rolling-fleet.js'
-import { isUnexpected, RollingLoad } from './rolling-load.js'
+import { RollingLoad, unexpected } from './rolling-load.js'
 import { startWatchdog, type Watchdog } from './watchdog.js'
 
 const GPU_LATENCY_MS = 150
@@ -67,7 +67,8 @@ describe.skipIf(!redisAvailable)('replacing and restarting every server and work
     load.stopping = true
     await lives
 
-    expect(client.exchanges.filter(isUnexpected)).toEqual([])
+    const lost = unexpected(client.exchanges)
+    expect(lost, lost.join('\n')).toEqual([])
     const told = await fleet.ends()
     expect(told.map(({ who, how }) => [who, how]).sort()).toEqual([
       ...Array(3).fill(['server', 0]),

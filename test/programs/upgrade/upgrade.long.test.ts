@@ -10,7 +10,7 @@ import { compiled, createEmptyDatabase, redisAvailable, redisUrl } from '../../s
 import { until } from '../../support/until.js'
 import { balancedClient } from '../chaos/balanced-client.js'
 import { Fleet } from '../chaos/rolling-fleet.js'
-import { isUnexpected, RollingLoad } from '../chaos/rolling-load.js'
+import { RollingLoad, unexpected } from '../chaos/rolling-load.js'
 import { startWatchdog, type Watchdog } from '../chaos/watchdog.js'
 import { type Everyone, useEverything } from './all-requests.js'
 import { bundlePreviousRelease, hasPreviousRelease, PREVIOUS_RELEASE } from './previous-release.js'
@@ -129,7 +129,8 @@ describe.skipIf(!redisAvailable || !(await hasPreviousRelease()))(
       load.stopping = true
       await lives
 
-      expect(client.exchanges.filter(isUnexpected)).toEqual([])
+      const lost = unexpected(client.exchanges)
+      expect(lost, lost.join('\n')).toEqual([])
       expect((await fleet.ends()).map(({ who, how }) => [who, how]).sort()).toEqual([
         ...Array(2).fill(['server', 0]),
         ['worker', 0],
