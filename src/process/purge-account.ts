@@ -8,13 +8,14 @@ import type { Config } from './config.js'
 /** Files removed at a time. */
 const AT_ONCE = 8
 
-/** Wipes what a deleted account left: its prompts and images, and who it was. Can be repeated. */
+/** Wipes what a deleted account left: its prompts, images and folders, and who it was. Can be repeated. */
 export const purgeOf = (db: Database, config: Config) => async (accountId: string) => {
   const store = operatorImageStore(db)
   const files = await createImageStore(config)
   await operatorWebhookStore(db).forgetAllOf(accountId)
   await administration(db).accounts.forget(accountId)
   const prompts = await store.wipePromptsOf(accountId)
+  await store.removeFoldersOf(accountId)
   // Rows first: from then on the pages say that the images are gone, even if this ends before the files are.
   const images = await store.removeAllOf(accountId, 'The account was deleted.')
   for await (const slugs of store.slugsOf(accountId)) {

@@ -11,10 +11,10 @@ import { accountStore } from '../db/accounts/accounts.js'
 import { ledgerStore } from '../db/accounts/ledger.js'
 import { usageStore } from '../db/accounts/usage.js'
 import { modelStore } from '../db/catalog/models.js'
+import { galleryStore } from '../db/gallery/gallery.js'
 import { backendAbilities } from '../db/generations/backends.js'
 import { cancelStore } from '../db/generations/end.js'
 import { durationEstimates, queuePositions } from '../db/generations/estimates.js'
-import { galleryStore } from '../db/generations/gallery.js'
 import { historyStore } from '../db/generations/history.js'
 import { generationWatch, pollStore } from '../db/generations/poll.js'
 import { submissionStore } from '../db/generations/submit/charged.js'
@@ -30,6 +30,7 @@ import { buildApp } from '../http/server/app.js'
 import { connectionLimits, openFileLimit } from '../http/server/connection-limits.js'
 import type { StreamTimes } from '../http/shared/server-sent-events.js'
 import type { AnyImageStore } from '../images/any-image-store.js'
+import { zipOf } from '../images/image-archive.js'
 import { openImageStore } from '../images/open-image-store.js'
 import { withInfotext } from '../images/png-text.js'
 import { s3Bucket } from '../images/s3-bucket.js'
@@ -126,7 +127,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     cancels: told(cancelStore(db), log),
     watch,
     images,
-    files: { read: readingFrom(images), withInfotext },
+    files: { read: readingFrom(images), withInfotext, zipOf },
     history: historyStore(db),
     gallery: galleryStore(db),
     ledger: ledgerStore(db),

@@ -18,6 +18,8 @@ import { creditPackStore } from '../db/billing/credit-packs.js'
 import { billingCustomers } from '../db/billing/customers.js'
 import { ownSubscriptions } from '../db/billing/own-subscriptions.js'
 import type { Database } from '../db/client.js'
+import { imageDeletions } from '../db/gallery/deletions.js'
+import { folderStore } from '../db/gallery/folders.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
 import { operatorFigures } from '../db/operator/figures.js'
@@ -58,6 +60,8 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     ...shared.ports,
     ...ports,
     publishedImages: shared.published,
+    folders: folderStore(db),
+    deletions: imageDeletions(db),
     operatorActions: operatorActionStore(db),
     recorded: recordedIn(db),
     oversight: oversight(db),

@@ -201,4 +201,10 @@ export const INFOTEXT_SAMPLERS = {
 
 export type Sampler = keyof typeof INFOTEXT_SAMPLERS
 
+/** As people read it. */
+export function samplerName(sampler: Sampler): string {
+  const [name, schedule] = INFOTEXT_SAMPLERS[sampler]
+  return schedule === 'Karras' ? `${name} Karras` : name
+}
+
 export const SAMPLERS = Object.keys(INFOTEXT_SAMPLERS) as unknown as readonly [Sampler, ...Sampler[]]

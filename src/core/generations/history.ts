@@ -1,6 +1,5 @@
 /** An account's own generations, newest first; never another account's. */
 import type { Page, PageRequest } from '../../lib/page.js'
-import type { OwnImage } from './gallery.js'
 import type { Generation, GenerationStatus, Stored } from './generation.js'
 
 export interface GenerationFilter {
@@ -23,7 +22,15 @@ export interface PastGeneration
   readonly charged: number
   readonly refunded: number
   /** In batch order, without images that were removed. */
-  readonly images: readonly Pick<OwnImage, 'slug' | 'seed' | 'width' | 'height' | 'hasThumbnail'>[]
+  readonly images: readonly PastImage[]
+}
+
+interface PastImage {
+  readonly slug: string
+  readonly seed: number
+  readonly width: number
+  readonly height: number
+  readonly hasThumbnail: boolean
 }
 
 export interface HistoryStore {

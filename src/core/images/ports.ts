@@ -59,6 +59,15 @@ export interface ImageFiles {
   read(slug: string): Promise<Buffer | undefined>
   /** The same image with a text chunk that says how it was made, as other tools read it. */
   withInfotext(png: Buffer, infotext: string): Buffer
+  /** A ZIP that is written while it is read: each file is asked for when those before it have gone. */
+  zipOf(files: AsyncIterable<ArchivedFile>): Readable
+}
+
+export interface ArchivedFile {
+  readonly name: string
+  /** When it was made. */
+  readonly at: Date
+  readonly bytes: Buffer
 }
 
 /** A published image in few bytes. */

@@ -11,6 +11,9 @@ export interface ImageRemovals {
   remove(slug: string, reason: string | undefined, accountId?: string): Promise<RemovedImage | undefined>
 }
 
+/** The reason that is kept with it. */
+export const REMOVED_BY_OWNER = 'Removed by its owner.'
+
 interface RemovalPorts {
   readonly removals: ImageRemovals
   readonly images: Pick<ImageStore, 'remove'>
@@ -25,7 +28,7 @@ export async function removeOwnImage({ removals, images }: RemovalPorts, account
     images.remove(name).catch((cause) => {
       throw serviceUnavailable(5, cause)
     })
-  const options = { reason: 'Removed by its owner.', accountId }
+  const options = { reason: REMOVED_BY_OWNER, accountId }
   if (!(await removeImage({ removals, images: { remove } }, slug, options))) throw imageNotFound()
 }
 
@@ -42,6 +45,8 @@ export async function removeImage(
 
 /** Images that were taken down, whose file or CDN copy may still exist. */
 export interface Takedowns {
+  /** Removes the images whose owners can no longer undo that they deleted them; they are due then. */
+  endDeletions(): Promise<void>
   /** Claims some that are due; each becomes due again, after growing pauses, until it is finished. */
   claimDue(): Promise<string[]>
   finish(slug: string): Promise<void>
@@ -78,6 +83,7 @@ export function startTakedowns({ takedowns, images, purge, onRemoved, onFault }:
   }
   const pass = async () => {
     try {
+      await takedowns.endDeletions()
       while (!signal.aborted) {
         const slugs = await takedowns.claimDue()
         if (slugs.length === 0) break

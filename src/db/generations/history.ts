@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/pg-core'
 import { type GenerationStatus, PARAMETER_NAMES } from '../../core/generations/generation.js'
 import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/generations/history.js'
@@ -14,7 +14,9 @@ import { columns, param, queryOnce, selectAs, statement } from '../statement.js'
 
 /** The order of submits, exact to Postgres's microsecond; each of the three indexes `generations_history…` has it. */
 export const ORDER = sql`${g.createdAt} DESC, ${g.seq} DESC`
-export const PLACE = { at: sql`(extract(epoch FROM ${g.createdAt}) * 1000000)::bigint`, seq: g.seq }
+/** Since 1970. */
+export const microseconds = (time: SQLWrapper) => sql`(extract(epoch FROM ${time}) * 1000000)::bigint`
+const PLACE = { at: microseconds(g.createdAt), seq: g.seq }
 export const placeOf = ([at, seq]: readonly number[]) =>
   sql`(timestamptz 'epoch' + ${at}::float8 * interval '1 microsecond', ${seq}::bigint)`
 

@@ -1,8 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { ImageRemovals, RemovedImage } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
+import { folders as f, images as i } from '../schema/images.js'
 import { param, setList, statement } from '../statement.js'
 
 const REMOVE = statement<RemovedImage>('remove_image')`
@@ -48,7 +48,7 @@ const REMOVE_ALL = endedStatement(
 const SLUGS = statement<{ seq: number; slugs: string[] }>('slugs_of_user')`
   WITH ${ENDED} SELECT seq, slugs FROM ended ORDER BY seq`
 
-export const operatorImageStore = ({ pool }: Database) => {
+export const operatorImageStore = ({ orm, pool }: Database) => {
   /** Changes all pages, in the queue's order; resolves to how many rows were changed. */
   const inPages = async (page: typeof REMOVE_ALL, values: object): Promise<number> => {
     for (let after = 0, total = 0; ; ) {
@@ -61,6 +61,10 @@ export const operatorImageStore = ({ pool }: Database) => {
 
   return {
     removeAllOf: (userId: string, reason: string): Promise<number> => inPages(REMOVE_ALL, { userId, reason }),
+
+    async removeFoldersOf(userId: string): Promise<void> {
+      await orm.delete(f).where(eq(f.userId, userId))
+    },
 
     /** Of ended generations; resolves to how many these were. */
     wipePromptsOf: (userId: string): Promise<number> => inPages(WIPE_PROMPTS, { userId }),

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
-import type { Takedowns } from '../../core/images/takedown.js'
+import { REMOVED_BY_OWNER, type Takedowns } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
-import { takedowns } from '../schema/images.js'
+import { images as i, takedowns } from '../schema/images.js'
 import { setList, statement } from '../statement.js'
 
 /** Claimed at a time. */
@@ -18,7 +18,18 @@ const CLAIM_TAKEDOWNS = statement<{ slug: string }>('claim_takedowns')`
             ORDER BY ${takedowns.dueAt} LIMIT ${TAKEDOWNS} FOR UPDATE SKIP LOCKED))
   RETURNING ${takedowns.slug}`
 
+/** At a time: the others follow a second later. */
+const DELETED = 500
+
+const END_DELETIONS = statement('end_deletions')`
+  UPDATE ${i} SET ${setList(i, { removedAt: sql`now()`, removedReason: sql`${REMOVED_BY_OWNER}` })}
+   WHERE ${i.slug} = ANY (ARRAY(
+           SELECT ${i.slug} FROM ${i} WHERE ${i.deleteAt} <= now() AND ${i.deleteAt} IS NOT NULL AND ${i.removedAt} IS NULL
+            LIMIT ${DELETED} FOR UPDATE SKIP LOCKED))`
+
 export const takedownStore = ({ orm, pool }: Database): Takedowns => ({
+  endDeletions: () => END_DELETIONS.run(pool),
+
   claimDue: async () => (await CLAIM_TAKEDOWNS.rows(pool)).map(({ slug }) => slug),
 
   async finish(slug) {

@@ -1,7 +1,20 @@
-/** The images, and which files of removed ones may still be there. */
+/** The images, the folders in which their owners sort them, and which files of removed ones may still be there. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import type { MadeWith } from '../../core/generations/run/backend.js'
+import { userId } from './accounts.js'
 import { int8, time } from './columns.js'
 import { generationId } from './generations.js'
 
@@ -21,11 +34,14 @@ export const images = pgTable(
     removedAt: time('removed_at'),
     removedReason: text('removed_reason'),
     hasThumbnail: boolean('has_thumbnail').notNull().default(false),
+    /** Its owner deleted it, and can undo that until then. */
+    deleteAt: time('delete_at'),
   },
   (t) => [
     check('images_idx_check', sql`${t.idx} BETWEEN 0 AND 3`),
     unique('images_generation_id_idx_key').on(t.generationId, t.idx),
     index('images_removed').on(t.slug).where(sql`${t.removedAt} IS NOT NULL`),
+    index('images_delete_at').on(t.deleteAt).where(sql`${t.deleteAt} IS NOT NULL AND ${t.removedAt} IS NULL`),
   ],
 )
 
@@ -39,4 +55,36 @@ export const takedowns = pgTable(
     dueAt: time('due_at').notNull().defaultNow(),
   },
   (t) => [index('takedowns_due').on(t.dueAt)],
+)
+
+export const folders = pgTable(
+  'folders',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    userId: userId().notNull(),
+    /** Null: the favourites. */
+    name: text('name'),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (t) => [
+    check('folders_name_check', sql`length(${t.name}) BETWEEN 1 AND 60`),
+    uniqueIndex('folders_name').on(t.userId, sql`coalesce(lower(${t.name}), '')`),
+  ],
+)
+
+/** With the image's place in its owner's gallery, which never changes. */
+export const folderImages = pgTable(
+  'folder_images',
+  {
+    folderId: uuid('folder_id')
+      .notNull()
+      .references(() => folders.id, { onDelete: 'cascade' }),
+    createdAt: time('created_at').notNull(),
+    seq: int8('seq').notNull(),
+    idx: integer('idx').notNull(),
+    slug: text('slug')
+      .notNull()
+      .references(() => images.slug),
+  },
+  (t) => [primaryKey({ columns: [t.folderId, t.createdAt, t.seq, t.idx] }), index('folder_images_slug').on(t.slug)],
 )

@@ -1,4 +1,8 @@
-// Keys of the gallery and of an image's page; `?` lists them. htmx does the rest.
+// Keys, selection and the place in the gallery; keys of an image's page; the slider that compares two. `?` lists the keys.
+
+// Where the left image ends.
+const divider = document.querySelector('#divider')
+divider?.addEventListener('input', () => divider.parentElement.style.setProperty('--at', `${divider.value}%`))
 
 const dialog = document.querySelector('#shortcuts')
 const switchOf = document.querySelector('#letters')
@@ -8,14 +12,16 @@ const open = document.querySelector('.shortcuts-open')
 const showLetters = () => {
   switchOf.checked = choices.get('letters') !== 'off'
 }
-showLetters()
-choices.watch(showLetters)
-switchOf.addEventListener('change', () => choices.set('letters', switchOf.checked ? 'on' : 'off'))
-open.hidden = false
-open.addEventListener('click', () => dialog.showModal())
-dialog.addEventListener('click', (event) => {
-  if (event.target === dialog) dialog.close()
-})
+if (dialog) {
+  showLetters()
+  choices.watch(showLetters)
+  switchOf.addEventListener('change', () => choices.set('letters', switchOf.checked ? 'on' : 'off'))
+  open.hidden = false
+  open.addEventListener('click', () => dialog.showModal())
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close()
+  })
+}
 
 const pictures = () => [...document.querySelectorAll('.picture > a')]
 const current = () => document.activeElement?.closest('.picture')?.querySelector('a')
@@ -47,6 +53,8 @@ const remix = () => {
   else link?.click()
 }
 
+const press = (selector) => (current()?.closest('.picture') ?? document).querySelector(selector)?.click()
+
 const ACTS = {
   ArrowRight: () => step(1),
   ArrowLeft: () => step(-1),
@@ -54,18 +62,23 @@ const ACTS = {
   k: () => step(-1),
   d: download,
   r: remix,
+  f: () => press('.star'),
+  x: (event) => select(current(), event.shiftKey),
+  a: () => selectAll(true),
+  Escape: () => selectAll(false),
+  Delete: () => (chosen.length === 0 ? undefined : document.querySelector('[name=act][value=delete]')?.click()),
   '?': () => dialog.showModal(),
 }
 
 document.addEventListener('keydown', (event) => {
-  const isTyping = event.target.closest?.('input, textarea, select, dialog')
+  const isTyping = event.target.closest?.('input:not([type=checkbox]), textarea, select, dialog')
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
-  if (key.length === 1 && !switchOf.checked) return
+  if (!dialog || (key.length === 1 && !switchOf.checked)) return
   const act = ACTS[key]
   if (!act) return
   event.preventDefault()
-  act()
+  act(event)
 })
 
 // What a search found, for those who do not see it; and focus after a picture that went.
@@ -75,9 +88,146 @@ document.addEventListener('htmx:before:swap', () => {
   const item = document.activeElement?.closest('.picture')
   next = item && (item.nextElementSibling ?? item.previousElementSibling)
 })
-document.addEventListener('htmx:after:swap', () => {
+document.addEventListener('htmx:after:swap', (event) => {
   if (document.activeElement === document.body) next?.querySelector('a')?.focus()
   const count = pictures().length
-  if (outcome && !outcome.querySelector('.problem'))
+  if (event.detail.ctx.sourceElement.matches('.filters, .more'))
     outcome.textContent = count === 0 ? 'Nothing found.' : `${count} ${count === 1 ? 'image' : 'images'} shown.`
 })
+
+// Selection: boxes that are ticked, one after the other or, with Shift, all between two.
+const form = document.querySelector('#chosen')
+const boxes = () => [...document.querySelectorAll('.picture input[name=slug]')]
+let chosen = []
+let lastBox
+const showChosen = () => {
+  if (!form) return
+  chosen = boxes().filter((box) => box.checked)
+  form.querySelector('.count').textContent = `${chosen.length} selected`
+  document.querySelector('[value=compare]').disabled = chosen.length !== 2
+}
+const selectTo = (box, isRange) => {
+  const all = boxes()
+  const [from, to] = [all.indexOf(lastBox), all.indexOf(box)].sort((a, b) => a - b)
+  if (isRange && from >= 0) for (const each of all.slice(from, to + 1)) each.checked = box.checked
+  lastBox = box
+  showChosen()
+}
+const select = (picture, isRange) => {
+  const box = picture?.closest('.picture').querySelector('input[name=slug]')
+  if (!box) return
+  box.checked = !box.checked
+  selectTo(box, isRange)
+}
+const selectAll = (checked) => {
+  for (const box of boxes()) box.checked = checked
+  showChosen()
+}
+
+if (form) {
+  form.addEventListener('click', (event) => {
+    if (event.target.name === 'slug') selectTo(event.target, event.shiftKey)
+  })
+  form.addEventListener('reset', (event) => {
+    event.preventDefault()
+    selectAll(false)
+  })
+  // A file or another page is the answer: nothing here changes.
+  form.addEventListener(
+    'submit',
+    (event) => event.submitter?.matches('[data-plain]') && event.stopImmediatePropagation(),
+    true,
+  )
+  document.addEventListener('htmx:after:swap', (event) => {
+    if (event.detail.ctx.sourceElement === form && document.querySelector('#outcome .done')) {
+      selectAll(false)
+      form.querySelector('[name=name]').value = ''
+    }
+    showChosen()
+  })
+  // After a finger stayed on a picture, further ones are selected by a touch.
+  let holding
+  let held = false
+  form.addEventListener('pointerdown', (event) => {
+    const picture = event.target.closest('.picture > a')
+    held = false
+    clearTimeout(holding)
+    if (event.pointerType === 'mouse' || !picture) return
+    holding = setTimeout(() => {
+      held = true
+      select(picture, false)
+    }, 500)
+  })
+  for (const end of ['pointerup', 'pointercancel', 'pointermove']) {
+    form.addEventListener(end, (event) => {
+      if (end !== 'pointermove' || Math.abs(event.movementX) + Math.abs(event.movementY) > 4) clearTimeout(holding)
+    })
+  }
+  form.addEventListener('contextmenu', (event) => held && event.preventDefault())
+  form.addEventListener(
+    'click',
+    (event) => {
+      const picture = event.target.closest('.picture > a')
+      if (!picture || event.pointerType === 'mouse' || event.detail === 0 || (!held && chosen.length === 0)) return
+      event.preventDefault()
+      if (!held) select(picture, false)
+      held = false
+    },
+    true,
+  )
+  // Browsers tick again what was ticked.
+  addEventListener('pageshow', showChosen)
+}
+
+// The size of the pictures, which a person chose.
+const sizes = document.querySelector('#sizes')
+if (sizes) {
+  const showSize = () => {
+    const size = choices.get('pictures') ?? 'medium'
+    document.querySelector('main').dataset.pictures = size
+    sizes.querySelector(`[value=${size}]`).checked = true
+    sharpen()
+  }
+  // A large picture needs the whole file on a sharp screen.
+  const sharpen = () => {
+    const scale = choices.get('pictures') === 'large' ? 2 : 1
+    for (const image of document.querySelectorAll('.picture img[sizes]')) {
+      image.dataset.small ??= image.sizes
+      image.sizes = `${Number.parseInt(image.dataset.small, 10) * scale}px`
+    }
+  }
+  sizes.hidden = false
+  sizes.addEventListener('change', (event) => {
+    choices.set('pictures', event.target.value)
+    showSize()
+  })
+  choices.watch(showSize)
+  document.addEventListener('htmx:after:swap', sharpen)
+  showSize()
+}
+
+// The place in a long gallery, for who comes back to it: how many pictures there were, and where the page stood.
+const place = history.state?.place
+if (form) {
+  history.scrollRestoration = 'manual'
+  addEventListener('pagehide', () => {
+    history.replaceState({ ...history.state, place: { count: pictures().length, top: scrollY, at: current()?.id } }, '')
+  })
+}
+const goBack = async () => {
+  const more = document.querySelector('.more > a')
+  const missing = place.count - pictures().length
+  if (more && missing > 0) {
+    const answer = await fetch(`${more.href}&count=${Math.min(missing, 2000)}`, { headers: { 'hx-request': 'true' } })
+    if (answer.ok) {
+      const item = more.parentElement
+      item.insertAdjacentHTML('beforebegin', await answer.text())
+      htmx.process(item.parentElement)
+      item.remove()
+      showChosen()
+    }
+  }
+  scrollTo(0, place.top)
+}
+const [arrival] = performance.getEntriesByType('navigation')
+if (form && place && arrival?.type !== 'navigate') void goBack()

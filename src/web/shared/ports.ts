@@ -8,6 +8,8 @@ import type { CurrentPeriods } from '../../core/accounts/plan.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
 import type { RequirePrices } from '../../core/billing/checked-prices.js'
 import type { Shop } from '../../core/billing/shop.js'
+import type { ImageDeletions } from '../../core/gallery/deletion.js'
+import type { FolderStore } from '../../core/gallery/folders.js'
 import type { PublishedImages } from '../../core/images/ports.js'
 import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
@@ -32,6 +34,8 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly mailChoices: MailChoices | undefined
   readonly unsentMails: Pick<UnsentMailStore, 'list'>
   readonly publishedImages: PublishedImages
+  readonly folders: FolderStore
+  readonly deletions: ImageDeletions
   readonly operatorActions: OperatorActions
   readonly recorded: Recorded<Administration>
   readonly oversight: Oversight

@@ -32,7 +32,8 @@ function described(): string[] {
     foreignKeys.map((key) => {
       const { columns, foreignTable, foreignColumns } = key.reference()
       const to = `${getTableConfig(foreignTable).name} (${names(foreignColumns)})`
-      return `ALTER TABLE ${name} ADD FOREIGN KEY (${names(columns)}) REFERENCES ${to}`
+      const deletes = key.onDelete && key.onDelete !== 'no action' ? `ON DELETE ${key.onDelete}` : ''
+      return `ALTER TABLE ${name} ADD FOREIGN KEY (${names(columns)}) REFERENCES ${to} ${deletes}`
     }),
   )
   return [...tables.flatMap(tableOf), ...foreignKeys]

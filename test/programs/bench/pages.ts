@@ -1,14 +1,16 @@
 import { hashToken, newToken } from '../../../src/core/accounts/session.js'
 import { newSlug } from '../../../src/core/generations/generation.js'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
+import { folderStore } from '../../../src/db/gallery/folders.js'
 import { type Bench, ROUNDS } from './bench.js'
 import { percentile } from './figures.js'
 
 const IMAGES = 10_000
+const FOLDERS = 200
 /** Of each page in a round. */
 const REQUESTS = 40
 
-/** What a page of the website takes, asked one after the other, where one account has ten thousand images. */
+/** What a page of the website takes, asked one after the other, where one account has ten thousand images and 200 folders. */
 export async function benchPages({ stack, nextUser, figures, wanted }: Bench): Promise<void> {
   if (!wanted('page')) return
   const { pool } = stack.db
@@ -32,6 +34,17 @@ export async function benchPages({ stack, nextUser, figures, wanted }: Bench): P
      SELECT slug, 'page-' || slug, 0, 1, 832, 1216, 1, 'x', true FROM given`,
     [id, keyId, slugs],
   )
+  // All but every tenth image are in one folder.
+  await pool.query(
+    `WITH folder AS (
+       INSERT INTO folders (user_id, name) SELECT $1, 'folder ' || n FROM generate_series(1, $2) AS n RETURNING id, name
+     )
+     INSERT INTO folder_images (folder_id, created_at, seq, idx, slug)
+     SELECT folder.id, g.created_at, g.seq, idx, slug FROM folder, images JOIN generations AS g ON g.id = generation_id
+      WHERE folder.name = 'folder 1' AND user_id = $1 AND g.seq % 10 > 0`,
+    [id, FOLDERS],
+  )
+  const [folder] = await folderStore(stack.db).list(id)
   // As autovacuum leaves it soon after.
   await pool.query('ANALYZE')
   const token = newToken()
@@ -41,6 +54,8 @@ export async function benchPages({ stack, nextUser, figures, wanted }: Bench): P
     '/gallery': '/gallery',
     '/gallery, a search': '/gallery?q=number+50',
     '/gallery, nothing found': '/gallery?q=zebra',
+    '/gallery, a folder': `/gallery?folder=${folder?.id}`,
+    '/gallery, oldest first': '/gallery?sort=oldest',
     '/playground': '/playground',
     '/keys': '/keys',
     '/account': '/account',

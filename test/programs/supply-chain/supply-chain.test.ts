@@ -63,7 +63,7 @@ describe('the lock file', () => {
 describe('the dependencies', () => {
   it('are few, each at one exact version', () => {
     const { dependencies, devDependencies, peerDependencies, overrides } = manifest
-    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(39)
+    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(40)
     const all = { ...dependencies, ...devDependencies, ...peerDependencies, ...overrides }
     expect(
       Object.entries(all).filter(([, version]) => !/^(npm:[a-z]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),

@@ -2,52 +2,36 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import type { MadeOn, OwnImage } from '../../../core/generations/gallery.js'
+import { FAVOURITES, type Folder } from '../../../core/gallery/folders.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { cursorOf, page } from '../../../http/shared/fields.js'
+import { endOfDay } from '../../../lib/moments.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
 import { ShortcutHelp } from '../../parts/page-parts.js'
 import { address } from '../../parts/text.js'
 import { isFragment } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { sessionOf } from '../../shared/session-cookie.js'
-
-interface GalleryFilter extends Readonly<Record<string, string | number | undefined>> {
-  /** Empty: all prompts. */
-  readonly q: string
-  readonly model: number | undefined
-  readonly made: MadeOn | undefined
-}
-
-interface Picture {
-  readonly image: OwnImage
-  /** The whole image's address. */
-  readonly file: string
-  /** The address of what the gallery shows of it. */
-  readonly preview: string
-}
-
-interface FoundProps {
-  readonly filter: GalleryFilter
-  readonly pictures: readonly Picture[]
-  /** Whether others come before them. */
-  readonly isContinued: boolean
-  /** Where those that come after them are. */
-  readonly next: string | undefined
-}
-
-const isFiltered = ({ q, model, made }: GalleryFilter) => q !== '' || model !== undefined || made !== undefined
+import { noSuchPage, sessionOf } from '../../shared/session-cookie.js'
+import { ChosenBar, Undo } from './chosen.js'
+import { Filters, type GalleryFilter } from './filters.js'
+import { FolderActs, FolderLinks } from './folder-links.js'
+import { Found, type FoundProps, Pictures, pictureOf } from './pictures.js'
 
 interface GalleryPageProps {
   readonly signedIn: SignedIn
   readonly models: readonly ModelVersion[]
+  readonly folders: readonly Folder[]
+  /** The one that is open. */
+  readonly folder: Folder | undefined
   readonly found: FoundProps
+  /** How many deleted images can be brought back. */
+  readonly undoable: number
 }
 
-/** An account's own images, newest first. */
-const GalleryPage = ({ signedIn, models, found }: GalleryPageProps) => (
+/** An account's own images. */
+const GalleryPage = ({ signedIn, models, folders, folder, found, undoable }: GalleryPageProps) => (
   <Layout
-    title="Gallery"
+    title={folder ? folder.name : 'Gallery'}
     signedIn={signedIn}
     path="/gallery"
     class="gallery"
@@ -56,188 +40,127 @@ const GalleryPage = ({ signedIn, models, found }: GalleryPageProps) => (
     live
   >
     <div class="row apart">
-      <h1>Gallery</h1>
-      <ShortcutHelp
-        keys={[
-          [['J', '→'], 'Next image'],
-          [['K', '←'], 'Previous image'],
-          [['Enter'], 'Open it'],
-          [['D'], 'Download it'],
-          [['R'], 'Remix it: everything but the seed'],
-        ]}
-      />
+      <h1 dir="auto">{folder ? folder.name : 'Gallery'}</h1>
+      <span class="row">
+        <fieldset id="sizes" class="row small" hidden>
+          <legend class="hidden-visually">Size of the pictures</legend>
+          {SIZES.map(([value, name]) => (
+            <label>
+              <input type="radio" name="size" value={value} /> {name}
+            </label>
+          ))}
+        </fieldset>
+        <FolderActs folder={folder} />
+        <ShortcutHelp
+          keys={[
+            [['J', '→'], 'Next image'],
+            [['K', '←'], 'Previous image'],
+            [['Enter'], 'Open it'],
+            [['X'], 'Select it; with Shift all up to it'],
+            [['F'], 'Make it a favourite'],
+            [['D'], 'Download it'],
+            [['R'], 'Remix it: everything but the seed'],
+            [['A'], 'Select all that are shown'],
+            [['Esc'], 'Select none'],
+            [['Delete'], 'Delete what is selected'],
+          ]}
+        />
+      </span>
     </div>
+    <FolderLinks folders={folders} open={folder?.id} />
     <Filters filter={found.filter} models={models} />
-    <p id="outcome" role="status" />
-    <div id="found">
-      <Found {...found} />
+    <div id="outcome" role="status">
+      {undoable > 0 && <Undo count={undoable} />}
     </div>
+    <form id="chosen" method="post" action="/gallery/chosen" hx-post="/gallery/chosen" hx-target="#outcome">
+      <input type="hidden" name="back" value={addressOf(found.filter)} />
+      {folder && <input type="hidden" name="open" value={folder.id} />}
+      <div id="found">
+        <Found {...found} />
+      </div>
+      <ChosenBar folders={folders} open={folder?.id} />
+    </form>
   </Layout>
 )
 
-const Filters = ({ filter, models }: { filter: GalleryFilter; models: readonly ModelVersion[] }) => (
-  <search>
-    <form
-      class="filters"
-      action="/gallery"
-      hx-get="/gallery"
-      hx-trigger="input delay:250ms, submit"
-      hx-target="#found"
-      hx-sync="this:replace"
-    >
-      <input
-        type="search"
-        name="q"
-        value={filter.q}
-        placeholder="Search prompts"
-        aria-label="Search prompts"
-        maxlength={200}
-        autocomplete="off"
-      />
-      <select name="model" aria-label="Model">
-        <option value="">All models</option>
-        {models.map(({ id, modelName, name }) => (
-          <option value={id} selected={id === filter.model}>
-            {`${modelName} ${name}`}
-          </option>
-        ))}
-      </select>
-      <select name="made" aria-label="Made with">
-        <option value="">Website and API</option>
-        <option value="website" selected={filter.made === 'website'}>
-          Website only
-        </option>
-        <option value="api" selected={filter.made === 'api'}>
-          API only
-        </option>
-      </select>
-      <noscript>
-        <button type="submit">Search</button>
-      </noscript>
-    </form>
-  </search>
-)
-
-/** What #found holds. */
-const Found = (found: FoundProps) => {
-  if (found.pictures.length > 0 || found.next)
-    return (
-      <ul class="pictures">
-        <Pictures {...found} />
-      </ul>
-    )
-  if (isFiltered(found.filter))
-    return (
-      <div class="empty card">
-        <h2>Nothing found</h2>
-        <p>No image of yours matches. Search for fewer words, or look at all of them.</p>
-        <a class="button" href="/gallery">
-          Show all images
-        </a>
-      </div>
-    )
-  return (
-    <div class="empty card">
-      <h2>No images yet</h2>
-      <p>What you make, here or with the API, is kept in this gallery.</p>
-      <a class="button primary" href="/playground">
-        Make your first image
-      </a>
-    </div>
-  )
-}
-
-/** A page of pictures, and at its end what loads the next page when it is scrolled to. */
-const Pictures = ({ pictures, next, isContinued, filter }: FoundProps) => (
-  <>
-    {pictures.map((picture) => (
-      <PictureItem {...picture} />
-    ))}
-    {next && (
-      <li class="more" hx-get={next} hx-trigger="revealed" hx-swap="outerHTML">
-        <a class="button small" href={next}>
-          {pictures.length > 0 ? 'More images' : 'Search in older images'}
-        </a>
-      </li>
-    )}
-    {!next && isContinued && (
-      <li class="end quiet small">{isFiltered(filter) ? 'No more images match.' : 'These are all your images.'}</li>
-    )}
-  </>
-)
-
-/** The picture stays, and a sentence above says why. */
-const IF_IT_FAILED = { 'hx-status:5xx': 'target:#outcome swap:innerHTML' }
-
-const PictureItem = ({ image: { slug, prompt, width, height, madeOn }, file, preview }: Picture) => (
-  <li class="picture" style={`--ratio: ${(width / height).toFixed(4)}`}>
-    <a href={`/image/${slug}`} data-file={file}>
-      <img src={preview} width={width} height={height} alt="" loading="lazy" decoding="async" />
-      <span class="caption" dir="auto">
-        {shortened(prompt)}
-      </span>
-    </a>
-    {madeOn === 'api' && <span class="badge">API</span>}
-    <form
-      method="post"
-      action={`/image/${slug}/delete`}
-      hx-post={`/image/${slug}/delete`}
-      hx-target="closest li"
-      hx-swap="outerHTML"
-      {...IF_IT_FAILED}
-    >
-      <button class="small danger" type="submit" data-confirm="Delete for good?">
-        Delete
-      </button>
-    </form>
-  </li>
-)
-
-/** So that a page of the longest prompts stays light. The image's own page has all of it. */
-const MAX_NAME = 240
-
-const shortened = (prompt: string): string =>
-  prompt.length <= MAX_NAME ? prompt || 'Untitled' : `${prompt.slice(0, MAX_NAME - 1).replace(/\p{Cs}$/u, '')}…`
+const SIZES = [
+  ['small', 'Small'],
+  ['medium', 'Medium'],
+  ['large', 'Large'],
+] as const
 
 const PAGE_SIZE = 40
+/** What a page that is shown again may ask for at once. */
+const MAX_AGAIN = 2000
 const MAX_SEARCH = 200
+
+/** A day, as a field of the type "date" sends it. */
+const day = z.iso.date().optional().catch(undefined)
 
 /** What makes no sense is left out: an address that was edited or cut short still shows a gallery. */
 const query = z.object({
+  folder: z
+    .union([z.literal(FAVOURITES), z.uuid()])
+    .optional()
+    .catch(undefined),
   q: z
     .string()
     .catch('')
     .transform((text) => text.replaceAll('\0', '').trim().slice(0, MAX_SEARCH).toWellFormed()),
   model: z.coerce.number().int().optional().catch(undefined),
   made: z.enum(['website', 'api']).optional().catch(undefined),
+  shape: z.enum(['portrait', 'landscape', 'square']).optional().catch(undefined),
+  from: day,
+  to: day,
+  sort: z.enum(['newest', 'oldest']).optional().catch(undefined),
   cursor: page(3).cursor.catch(undefined),
+  count: z.coerce.number().int().min(1).max(MAX_AGAIN).optional().catch(undefined),
 })
 
-/** What an account has made: all of it, or what is searched for. */
+/** What an account has made: all of it, a folder, or what is searched for. */
 export function galleryRoutes(app: App, { ports }: WebsiteOptions): void {
   app.get('/gallery', { schema: { querystring: query } }, async (request, reply) => {
     const signedIn = sessionOf(request)
-    const { q, made, cursor: after } = request.query
-    const models = await ports.models.listEnabled()
+    const accountId = signedIn.caller.account.id
+    const { cursor: after, count, folder: folderId, q, made, shape, from, to, sort } = request.query
+    const [models, folders] = await Promise.all([ports.models.listEnabled(), ports.folders.list(accountId)])
+    const folder =
+      folderId === FAVOURITES ? { id: FAVOURITES, name: 'Favourites' } : folders.find(({ id }) => id === folderId)
+    if (folderId && !folder) throw noSuchPage()
     const model = models.find(({ id }) => id === request.query.model)?.id
-    const { items, next } = await ports.gallery.images(
-      signedIn.caller.account.id,
-      { prompt: q || undefined, modelVersionId: model, madeOn: made },
-      { limit: PAGE_SIZE, after },
-    )
-    const filter: GalleryFilter = { q, model, made }
+    const filter: GalleryFilter = {
+      folder: folderId,
+      q,
+      model,
+      made,
+      shape,
+      from,
+      to,
+      sort: sort === 'newest' ? undefined : sort,
+    }
+    const [{ items, next }, undoable] = await Promise.all([
+      ports.gallery.images(
+        accountId,
+        {
+          ...{ folder: folderId, prompt: q || undefined, modelVersionId: model, madeOn: made, shape },
+          since: from === undefined ? undefined : new Date(from),
+          until: to === undefined ? undefined : endOfDay(new Date(to)),
+        },
+        // Only a part of a page may be large: what stood there before somebody came back.
+        { limit: isFragment(request) ? (count ?? PAGE_SIZE) : PAGE_SIZE, after },
+        sort,
+      ),
+      ports.deletions.undoable(accountId),
+    ])
     const cursor = cursorOf(next)
     const found = {
       filter,
-      pictures: items.map((image) => ({
-        image,
-        file: ports.images.url(image.slug),
-        preview: image.hasThumbnail ? ports.images.thumbnailUrl(image.slug) : ports.images.url(image.slug),
-      })),
+      pictures: items.map(pictureOf(ports.images)),
       isContinued: after !== undefined,
       next: cursor === null ? undefined : addressOf({ ...filter, cursor }),
     }
-    if (!wantsPart(request)) return sendPage(reply, <GalleryPage signedIn={signedIn} models={models} found={found} />)
+    if (!wantsPart(request))
+      return sendPage(reply, <GalleryPage {...{ signedIn, models, folders, folder, found, undoable }} />)
     if (after) return sendFragment(reply, <Pictures {...found} />)
     return sendFragment(reply.header('hx-replace-url', addressOf({ ...filter })), <Found {...found} />)
   })

@@ -1,17 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import type { Neighbours, OwnImage } from '../../../core/generations/gallery.js'
-import type { PublishedImage } from '../../../core/images/ports.js'
-import { SLUG } from '../../../core/images/ports.js'
-import { removeOwnImage } from '../../../core/images/takedown.js'
+import { imageNotFound } from '../../../core/errors.js'
+import { imageFileName } from '../../../core/gallery/archive.js'
+import { deleteSoon } from '../../../core/gallery/deletion.js'
+import { FAVOURITES, type Folder, type FolderStore } from '../../../core/gallery/folders.js'
+import type { Neighbours, OwnImage } from '../../../core/gallery/gallery.js'
+import { type PublishedImage, SLUG } from '../../../core/images/ports.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { NoticePage } from '../../parts/error-page.js'
-import { Layout, sendPage } from '../../parts/layout.js'
+import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
 import { Fact } from '../../parts/page-parts.js'
+import { Star } from '../../parts/star.js'
 import { isFragment } from '../../shared/answers.js'
+import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
+import { FolderTicks, NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
 
 const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
@@ -20,6 +25,9 @@ interface ImagePageProps {
   /** Undefined: who looks at it is not its owner. */
   readonly own: OwnImage | undefined
   readonly neighbours: Neighbours | undefined
+  /** The owner's, and the IDs of those that it is in. */
+  readonly folders: readonly Folder[]
+  readonly inFolders: readonly string[]
   readonly imageUrl: string
   readonly pageUrl: string
   readonly baseUrl: string
@@ -27,7 +35,8 @@ interface ImagePageProps {
 }
 
 /** The page of one image: image, model, seed and size, with Open Graph tags; the prompt and its uses for its owner. */
-function ImagePage({ image, own, neighbours, imageUrl, pageUrl, baseUrl, signedIn }: ImagePageProps) {
+function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProps) {
+  const { folders, inFolders, imageUrl, pageUrl, baseUrl } = props
   const { modelName, width, height, seed, createdAt } = image
   const title = `Image made with ${modelName}`
   const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with Easel.`
@@ -72,9 +81,14 @@ function ImagePage({ image, own, neighbours, imageUrl, pageUrl, baseUrl, signedI
         {own ? <Prompt image={own} /> : <h1>{modelName}</h1>}
         <div class="row">
           {own && <OwnActs image={own} />}
-          <a class="button" href={imageUrl} download={`${image.slug}.png`}>
+          <a class="button" href={imageUrl} download={`${own ? imageFileName(own) : image.slug}.png`}>
             Download
           </a>
+          {own && (
+            <form class="starred" method="post" action={`/image/${image.slug}/favourite`}>
+              <Star image={own} />
+            </form>
+          )}
         </div>
         <div class="row copies">
           {own && (
@@ -107,6 +121,7 @@ function ImagePage({ image, own, neighbours, imageUrl, pageUrl, baseUrl, signedI
           </Fact>
         </dl>
         <p class="quiet small">This image is AI-generated.</p>
+        {own && folders.length > 0 && <FolderTicks image={own} folders={folders} ticked={inFolders} />}
         {own && <OwnExtras image={own} baseUrl={baseUrl} />}
       </section>
     </Layout>
@@ -123,22 +138,60 @@ export function imagePageRoutes(app: App, { ports, baseUrl }: WebsiteOptions): v
     if (image.removed)
       return notice(request, reply, 410, 'Image removed', 'This image was removed and is no longer available.')
     const { signedIn } = request
-    const [own, neighbours] = signedIn ? await ownView(signedIn.caller.account.id, slug) : []
+    const [own, neighbours, folders = [], inFolders = []] = signedIn
+      ? await ownView(signedIn.caller.account.id, slug)
+      : []
     const urls = { imageUrl: ports.images.url(slug), pageUrl: `${baseUrl}/image/${slug}`, baseUrl }
-    return sendPage(reply, <ImagePage image={image} own={own} neighbours={neighbours} {...urls} signedIn={signedIn} />)
+    return sendPage(reply, <ImagePage {...{ image, own, neighbours, folders, inFolders, signedIn }} {...urls} />)
   })
 
   const ownView = (accountId: string, slug: string) =>
-    Promise.all([ports.gallery.image(accountId, slug), ports.gallery.neighbours(accountId, slug)])
+    Promise.all([
+      ports.gallery.image(accountId, slug),
+      ports.gallery.neighbours(accountId, slug),
+      ports.folders.list(accountId),
+      ports.folders.of(accountId, slug),
+    ])
 }
+
+const ownParams = z.object({ slug: z.string().regex(SLUG).catch('') })
+const backBody = z.object({ back: nextPath.optional() }).catch({})
+const foldersBody = z.object({ folder: z.union([z.array(z.string()), z.string().transform((id) => [id])]).catch([]) })
 
 /** What an image's owner does with it. */
 export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
-  app.post<{ Params: { slug: string } }>('/image/:slug/delete', async (request, reply) => {
-    await removeOwnImage(ports, sessionOf(request).caller.account.id, request.params.slug)
-    // In the gallery nothing takes the picture's place.
-    if (isFragment(request)) return reply.type('text/html; charset=utf-8').send('')
+  const { folders, deletions, gallery } = ports
+
+  app.post('/image/:slug/delete', { schema: { params: ownParams } }, async (request, reply) => {
+    const deleted = await deleteSoon(deletions, sessionOf(request).caller.account.id, [request.params.slug])
+    if (deleted === 0) throw imageNotFound()
     return reply.redirect('/gallery', 303)
+  })
+
+  const star = (path: string, isFavourite: boolean, change: FolderStore['add']) =>
+    app.post(path, { schema: { params: ownParams, body: backBody } }, async (request, reply) => {
+      const { slug } = request.params
+      const { id } = sessionOf(request).caller.account
+      if (!(await gallery.image(id, slug))) throw imageNotFound()
+      await change(id, FAVOURITES, [slug])
+      if (isFragment(request)) return sendFragment(reply, <Star image={{ slug, isFavourite }} />)
+      return reply.redirect(request.body.back ?? `/image/${slug}`, 303)
+    })
+  star('/image/:slug/favourite', true, folders.add)
+  star('/image/:slug/unfavourite', false, folders.take)
+
+  // What is ticked is what it is in; the favourites are left alone.
+  app.post('/image/:slug/folders', { schema: { params: ownParams, body: foldersBody } }, async (request, reply) => {
+    const { slug } = request.params
+    const { id } = sessionOf(request).caller.account
+    if (!(await gallery.image(id, slug))) throw imageNotFound()
+    const wanted = new Set(request.body.folder)
+    const before = new Set(await folders.of(id, slug))
+    for (const folder of await folders.list(id)) {
+      if (wanted.has(folder.id) === before.has(folder.id)) continue
+      await (wanted.has(folder.id) ? folders.add(id, folder.id, [slug]) : folders.take(id, folder.id, [slug]))
+    }
+    return reply.redirect(`/image/${slug}`, 303)
   })
 }
 

@@ -1,5 +1,6 @@
-import type { Neighbours, OwnImage } from '../../../core/generations/gallery.js'
-import { INFOTEXT_SAMPLERS } from '../../../core/generations/generation.js'
+import type { Folder } from '../../../core/gallery/folders.js'
+import type { Neighbours, OwnImage } from '../../../core/gallery/gallery.js'
+import { samplerName } from '../../../core/generations/generation.js'
 import { Fact, ShortcutHelp } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
 
@@ -23,17 +24,14 @@ export const Prompt = ({ image: { prompt, negativePrompt } }: { image: OwnImage 
   )
 }
 
-export const OwnFacts = ({ image }: { image: OwnImage }) => {
-  const [sampler, schedule] = INFOTEXT_SAMPLERS[image.sampler]
-  return (
-    <>
-      <Fact name="Sampler">{schedule === 'Karras' ? `${sampler} Karras` : sampler}</Fact>
-      <Fact name="Steps">{image.steps}</Fact>
-      <Fact name="Guidance (CFG)">{image.cfgScale}</Fact>
-      <Fact name="Source">{image.madeOn === 'website' ? 'Website' : 'API'}</Fact>
-    </>
-  )
-}
+export const OwnFacts = ({ image }: { image: OwnImage }) => (
+  <>
+    <Fact name="Sampler">{samplerName(image.sampler)}</Fact>
+    <Fact name="Steps">{image.steps}</Fact>
+    <Fact name="Guidance (CFG)">{image.cfgScale}</Fact>
+    <Fact name="Source">{image.madeOn === 'website' ? 'Website' : 'API'}</Fact>
+  </>
+)
 
 export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => (
   <>
@@ -44,6 +42,36 @@ export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => (
       Same seed
     </a>
   </>
+)
+
+interface FolderTicksProps {
+  readonly image: OwnImage
+  readonly folders: readonly Folder[]
+  readonly ticked: readonly string[]
+}
+
+/** The folders that the image is in, and the others. */
+export const FolderTicks = ({ image: { slug }, folders, ticked }: FolderTicksProps) => (
+  <details>
+    <summary>
+      {folders
+        .filter(({ id }) => ticked.includes(id))
+        .map(({ name }) => name)
+        .join(', ') || 'In no folder'}
+    </summary>
+    <form class="stack folder-ticks" method="post" action={`/image/${slug}/folders`}>
+      <div>
+        {folders.map(({ id, name }) => (
+          <label class="row" dir="auto">
+            <input type="checkbox" name="folder" value={id} checked={ticked.includes(id)} /> {name}
+          </label>
+        ))}
+      </div>
+      <button class="small" type="submit">
+        Save
+      </button>
+    </form>
+  </details>
 )
 
 export const OwnExtras = ({ image, baseUrl }: { image: OwnImage; baseUrl: string }) => (
@@ -58,7 +86,7 @@ export const OwnExtras = ({ image, baseUrl }: { image: OwnImage; baseUrl: string
       </button>
     </details>
     <form method="post" action={`/image/${image.slug}/delete`}>
-      <button class="plain danger" type="submit" data-confirm="Delete for good?">
+      <button class="plain danger" type="submit">
         Delete
       </button>
     </form>
@@ -102,6 +130,7 @@ export const NeighbourLinks = ({ newer, older }: Neighbours) => (
         [['K', '←'], 'Newer image'],
         [['D'], 'Download'],
         [['R'], 'Remix: everything but the seed'],
+        [['F'], 'Make it a favourite'],
       ]}
     />
   </nav>

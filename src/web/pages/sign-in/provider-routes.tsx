@@ -5,9 +5,10 @@ import { accountOfIdentity, SignInFailed } from '../../../core/accounts/identity
 import { applyGroupRole } from '../../../core/operator/group-role.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
+import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
-import { nextPath, sendSignInPage, TOO_MANY, WINDOW_MS } from './sign-in-page.js'
+import { sendSignInPage, TOO_MANY, WINDOW_MS } from './sign-in-page.js'
 
 /** How long somebody may take at the provider. */
 const MINUTES = 10

@@ -7,6 +7,7 @@ import { networkOf } from '../../../http/shared/networks.js'
 import { MAX_EMAIL_LENGTH, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Field, Notices } from '../../parts/page-parts.js'
+import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
 
@@ -102,12 +103,6 @@ export const TOO_MANY = 'Too many tries to sign in. Wait a quarter of an hour, o
 const TOO_MANY_MAILS = 'Too many links were asked for from here. Wait a quarter of an hour.'
 const NO_NAME = 'Fill in your username or email first.'
 const LINK_OVER = 'This link was used before or is too old. Ask for a new one.'
-
-/** A path of this site, else the playground: an open redirect would lend our name to others. Headers hold ASCII only. */
-export const nextPath = z
-  .string()
-  .catch('')
-  .transform((path) => (/^\/(?!\/)[!-[\]-~]*$/.test(path) && !path.startsWith('/sign-in') ? path : '/playground'))
 
 // A zero character is in no name, and Postgres takes none.
 const name = z

@@ -1,5 +1,5 @@
+import { INFOTEXT_SAMPLERS } from '../generations/generation.js'
 import type { OwnImage } from './gallery.js'
-import { INFOTEXT_SAMPLERS } from './generation.js'
 
 const MODEL_EXTENSION = /\.(safetensors|ckpt|gguf|sft|pth?|bin)$/i
 

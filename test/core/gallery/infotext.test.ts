@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { OwnImage } from '../../../src/core/generations/gallery.js'
+import type { OwnImage } from '../../../src/core/gallery/gallery.js'
+import { infotextOf } from '../../../src/core/gallery/infotext.js'
 import { INFOTEXT_SAMPLERS, SAMPLERS } from '../../../src/core/generations/generation.js'
-import { infotextOf } from '../../../src/core/generations/infotext.js'
 import { fieldsOf } from '../../../src/inference/drawn-image.js'
 
 const image: OwnImage = {
@@ -11,6 +11,7 @@ const image: OwnImage = {
   ...{ askedWidth: 832, askedHeight: 1216 },
   hasThumbnail: true,
   madeOn: 'website',
+  isFavourite: false,
   madeWith: { backend: 'a1111', version: 'v1.10.1', sampler: 'DPM++ 2M', scheduler: 'Karras' },
 }
 

@@ -1,7 +1,7 @@
 /** An account's own images, newest first; never another account's. */
 import type { Page, PageRequest } from '../../lib/page.js'
-import type { Generation, GenerationParameters, Stored } from './generation.js'
-import type { MadeWith } from './run/backend.js'
+import type { Generation, GenerationParameters, Stored } from '../generations/generation.js'
+import type { MadeWith } from '../generations/run/backend.js'
 
 /** An image as its owner sees it; `width` and `height` are its own. */
 export interface OwnImage
@@ -23,12 +23,23 @@ export interface OwnImage
   /** False for images from before there were any. */
   readonly hasThumbnail: boolean
   readonly madeOn: MadeOn
+  readonly isFavourite: boolean
 }
 
 /** How a generation came: from a signed-in person, or with a key that they gave to a program. */
 export type MadeOn = 'website' | 'api'
 
+export type Shape = 'portrait' | 'landscape' | 'square'
+
+export type ImageOrder = 'newest' | 'oldest'
+
 interface ImageFilter {
+  /** One of the account's own, or FAVOURITES; undefined: all images. */
+  readonly folder?: string | undefined
+  readonly shape?: Shape | undefined
+  /** Of the submit. */
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
   readonly modelVersionId?: number | undefined
   /** Part of the prompt, in any case. */
   readonly prompt?: string | undefined
@@ -43,10 +54,10 @@ export interface Neighbours {
 
 export interface GalleryStore {
   /**
-   * Ordered by their generations' submit times, then in batch order; without removed images. A page that searches, by
-   * prompt or by how they were made, may have fewer than it could, or none, and yet be followed by more.
+   * Ordered by their generations' submit times, then in batch order; without those that were removed or deleted. A page
+   * that searches, by anything but a folder, may have fewer than it could, or none, and yet be followed by more.
    */
-  images(accountId: string, filter: ImageFilter, page: PageRequest): Promise<Page<OwnImage>>
+  images(accountId: string, filter: ImageFilter, page: PageRequest, order?: ImageOrder): Promise<Page<OwnImage>>
   image(accountId: string, slug: string): Promise<OwnImage | undefined>
   /** Undefined: the account has no such image. */
   neighbours(accountId: string, slug: string): Promise<Neighbours | undefined>

@@ -1,30 +1,35 @@
 /** An account's images, newest first. */
-import { and, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import type { GalleryStore, Neighbours, OwnImage } from '../../core/generations/gallery.js'
+import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { GalleryStore, Neighbours, OwnImage, Shape } from '../../core/gallery/gallery.js'
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
+import { type HistoryPosition, MADE_FROM, matching, microseconds, ORDER, placeOf } from '../generations/history.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
+import { folders as f, folderImages as fi, images as i } from '../schema/images.js'
 import { columns, param, queryOnce, selectAs, statement } from '../statement.js'
-import { type HistoryPosition, MADE_FROM, matching, ORDER, PLACE, placeOf } from './history.js'
+import { isFavouriteOf, ownFolder } from './folders.js'
 
 /** Website or API, by the account's own key of the website, which Postgres looks up once. */
 const madeOnOf = (accountId: SQLWrapper) => sql`
   CASE ${g.apiKeyId} WHEN (SELECT ${k.id} FROM ${k} WHERE ${k.userId} = ${accountId} AND ${k.kind} = 'website')
     THEN 'website' ELSE 'api' END`
 
-const imageOf = (accountId: SQLWrapper) => ({
+/** Neither removed nor deleted. */
+const SHOWN = sql`${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL`
+
+const imageOf = (accountId: SQL) => ({
   ...MADE_FROM,
   ...columns(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
   ...columns(i, 'hasThumbnail'),
   ...{ askedWidth: g.width, askedHeight: g.height },
   madeOn: madeOnOf(accountId),
+  isFavourite: isFavouriteOf(accountId),
 })
 
 const FIND_IMAGE = statement<OwnImage>('find_own_image')`
   SELECT ${selectAs(imageOf(sql`${param('accountId')}::uuid`))} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
-   WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${i.removedAt} IS NULL`
+   WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${SHOWN}`
 
 const THERE = sql`(${g.createdAt}, ${g.seq})`
 const HERE = sql`(here.created_at, here.seq)`
@@ -34,7 +39,7 @@ function neighboursOf(accountId: string, slug: string): SQL {
   const own = sql`${g.userId} = ${accountId}::uuid`
   /** The first of the account's images on one side of `here`. */
   const first = (side: SQL, order: SQL) => sql`(
-    SELECT ${i.slug} FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
+    SELECT ${i.slug} FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${SHOWN}
      WHERE ${own} AND ${g.status} = 'succeeded' AND ${side} ORDER BY ${order} LIMIT 1)`
   const newer = sql`${THERE} >= ${HERE} AND (${THERE} > ${HERE} OR ${i.idx} < here.idx)`
   const older = sql`${THERE} <= ${HERE} AND (${THERE} < ${HERE} OR ${i.idx} > here.idx)`
@@ -55,37 +60,60 @@ const MAX_INDEX = 3
 /** Text that LIKE takes as it is. */
 const literally = (text: string) => text.replace(/[\\%_]/g, '\\$&')
 
+const SHAPES: Readonly<Record<Shape, SQL>> = {
+  portrait: sql`${i.width} < ${i.height}`,
+  landscape: sql`${i.width} > ${i.height}`,
+  square: sql`${i.width} = ${i.height}`,
+}
+
 export const galleryStore = ({ pool }: Database): GalleryStore => ({
-  async images(accountId, { modelVersionId, prompt, madeOn }, { limit, after }) {
-    const own = and(
-      matching(accountId, { status: 'succeeded', modelVersionId }),
-      after && sql`(${g.createdAt}, ${g.seq}) <= ${placeOf(after)}`,
-    )
+  async images(accountId, { folder, shape, prompt, madeOn, ...filter }, { limit, after }, order = 'newest') {
     const account = sql`${accountId}::uuid`
+    const { since, until, modelVersionId } = filter
+    // The table whose index has the order.
+    const at = folder === undefined ? g : fi
+    const [behind, direction] = order === 'newest' ? [sql`<`, sql`DESC`] : [sql`>`, sql`ASC`]
+    const there = sql`(${at.createdAt}, ${at.seq})`
+    const inOrder = sql`${at.createdAt} ${direction}, ${at.seq} ${direction}`
+    const own = and(
+      folder === undefined
+        ? matching(accountId, { ...filter, status: 'succeeded' })
+        : sql`${fi.folderId} = (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, folder)})`,
+      folder === undefined || !since ? undefined : sql`${fi.createdAt} >= ${since}`,
+      folder === undefined || !until ? undefined : sql`${fi.createdAt} < ${until}`,
+      after && sql`${there} ${behind}= ${placeOf(after)}`,
+    )
     const sought = and(
       prompt === undefined ? undefined : sql`lower(${g.prompt}) LIKE lower(${`%${literally(prompt)}%`})`,
       madeOn && sql`${madeOnOf(account)} = ${madeOn}`,
+      shape && SHAPES[shape],
+      folder === undefined || modelVersionId === undefined ? undefined : eq(g.modelVersionId, modelVersionId),
     )
     const where = and(
       sought ?? own,
-      after && sql`((${g.createdAt}, ${g.seq}) < ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`,
+      after && sql`(${there} ${behind} ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`,
     )
     // Under the table's own name: what is selected and sought reads its columns either way.
-    const searched = sql`(SELECT * FROM ${g} WHERE ${own} ORDER BY ${ORDER} LIMIT ${SEARCHED}) AS ${g}`
+    const searched = sql`(SELECT * FROM ${at} WHERE ${own} ORDER BY ${inOrder} LIMIT ${SEARCHED}) AS ${at}`
+    const from = sql`${sought ? searched : at}`
+    const joined =
+      folder === undefined
+        ? sql`${from} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${SHOWN}`
+        : sql`${from} JOIN ${i} ON ${i.slug} = ${fi.slug} AND ${SHOWN} JOIN ${g} ON ${g.id} = ${i.generationId}`
+    const place = { at: microseconds(at.createdAt), seq: at.seq }
     const rows = await queryOnce<OwnImage & HistoryPosition & { readonly idx: number }>(
       pool,
       sql`
-        SELECT ${selectAs({ ...PLACE, ...imageOf(account), idx: i.idx })} FROM ${sought ? searched : g}
-          JOIN ${i} ON ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL
-         WHERE ${where} ORDER BY ${ORDER}, ${i.idx} LIMIT ${limit + 1}`,
+        SELECT ${selectAs({ ...place, ...imageOf(account), idx: i.idx })} FROM ${joined}
+         WHERE ${where} ORDER BY ${inOrder}, ${i.idx} LIMIT ${limit + 1}`,
     )
     const toImage = ({ at: _at, seq: _seq, idx: _idx, ...image }: (typeof rows)[number]) => image
     const page = pageOf(rows, limit, toImage, ({ at, seq, idx }) => [at, seq, idx])
     if (page.next || !sought) return page
     // Under the table's own name, too: the place is computed of that row only.
     const last = sql`
-      SELECT ${g.createdAt}, ${g.seq} FROM ${g} WHERE ${own} ORDER BY ${ORDER} OFFSET ${SEARCHED - 1} LIMIT 1`
-    const [end] = await queryOnce<HistoryPosition>(pool, sql`SELECT ${selectAs(PLACE)} FROM (${last}) AS ${g}`)
+      SELECT ${at.createdAt}, ${at.seq} FROM ${at} WHERE ${own} ORDER BY ${inOrder} OFFSET ${SEARCHED - 1} LIMIT 1`
+    const [end] = await queryOnce<HistoryPosition>(pool, sql`SELECT ${selectAs(place)} FROM (${last}) AS ${at}`)
     return { items: page.items, next: end && [end.at, end.seq, MAX_INDEX] }
   },
 

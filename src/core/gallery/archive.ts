@@ -1,0 +1,59 @@
+import { fileNameOf } from '../../lib/file-name.js'
+import type { Page, PageRequest } from '../../lib/page.js'
+import type { ArchivedFile, ImageFiles } from '../images/ports.js'
+import type { GalleryStore, OwnImage } from './gallery.js'
+import { infotextOf } from './infotext.js'
+
+interface ArchivePorts {
+  readonly gallery: GalleryStore
+  readonly files: ImageFiles
+}
+
+const PAGE = 100
+
+/** All of an account's images, or those of a folder, newest first. */
+export async function* imagesIn({ gallery }: ArchivePorts, accountId: string, folder: string | undefined) {
+  for (let after: PageRequest['after']; ; ) {
+    const { items, next }: Page<OwnImage> = await gallery.images(accountId, { folder }, { limit: PAGE, after })
+    yield* items
+    if (!next) return
+    after = next
+  }
+}
+
+/** Those of these that the account has, in their order. */
+export async function* imagesNamed({ gallery }: ArchivePorts, accountId: string, slugs: readonly string[]) {
+  for (const slug of slugs) {
+    const image = await gallery.image(accountId, slug)
+    if (image) yield image
+  }
+}
+
+/** Named after the prompt and the seed. */
+export const imageFileName = ({ prompt, seed }: Pick<OwnImage, 'prompt' | 'seed'>): string =>
+  `${fileNameOf(prompt)}-${seed}`
+
+/**
+ * The files of images. A list of those whose file is not there comes last, if there are any.
+ * @param withParameters whether each says how it was made, as the API's file of an image does
+ */
+export async function* filesOf(
+  { files }: ArchivePorts,
+  images: AsyncIterable<OwnImage>,
+  withParameters: boolean,
+): AsyncGenerator<ArchivedFile> {
+  const missing: string[] = []
+  const used = new Map<string, number>()
+  for await (const image of images) {
+    const png = await files.read(image.slug)
+    const base = imageFileName(image)
+    const times = (used.get(base) ?? 0) + 1
+    used.set(base, times)
+    const name = times === 1 ? `${base}.png` : `${base} (${times}).png`
+    if (!png) missing.push(name)
+    else yield { name, at: image.createdAt, bytes: withParameters ? files.withInfotext(png, infotextOf(image)) : png }
+  }
+  const sentence = 'The files of these images are missing on the server:'
+  if (missing.length > 0)
+    yield { name: 'missing.txt', at: new Date(), bytes: Buffer.from([sentence, ...missing, ''].join('\n')) }
+}

@@ -1,0 +1,90 @@
+import { and, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm'
+import { FAVOURITES, type FolderStore, MAX_FOLDERS } from '../../core/gallery/folders.js'
+import type { Database } from '../client.js'
+import { generations as g } from '../schema/generations.js'
+import { folders as f, folderImages as fi, images as i } from '../schema/images.js'
+import { columns, queryOnce } from '../statement.js'
+
+/** The account's folder of this ID, as it is in a condition. */
+export const ownFolder = (accountId: string, id: string): SQL =>
+  sql`${f.userId} = ${accountId}::uuid AND ${id === FAVOURITES ? sql`${f.name} IS NULL` : sql`${f.id} = ${id}::uuid AND ${f.name} IS NOT NULL`}`
+
+/** Whether an image is among the favourites of its owner. */
+export const isFavouriteOf = (accountId: SQL): SQL => sql`
+  EXISTS (SELECT FROM ${fi} WHERE ${fi.slug} = ${i.slug} AND ${fi.folderId} =
+    (SELECT ${f.id} FROM ${f} WHERE ${f.userId} = ${accountId} AND coalesce(lower(${f.name}), '') = ''))`
+
+const sameName = (accountId: string, name: string) =>
+  and(eq(f.userId, accountId), sql`lower(${f.name}) = lower(${name})`)
+
+export const folderStore = ({ orm, pool }: Database): FolderStore => ({
+  list: (accountId) =>
+    orm
+      .select({ id: f.id, name: sql<string>`${f.name}` })
+      .from(f)
+      .where(and(eq(f.userId, accountId), isNotNull(f.name)))
+      .orderBy(sql`lower(${f.name})`),
+
+  async create(accountId, name) {
+    const named = and(eq(f.userId, accountId), isNotNull(f.name))
+    if ((await orm.$count(f, named)) >= MAX_FOLDERS) return 'too_many'
+    const [made] = await orm
+      .insert(f)
+      .values({ userId: accountId, name })
+      .onConflictDoNothing()
+      .returning(columns(f, 'id'))
+    return made?.id ?? 'taken'
+  },
+
+  async rename(accountId, id, name) {
+    const others = await orm
+      .select(columns(f, 'id'))
+      .from(f)
+      .where(and(sameName(accountId, name), ne(f.id, id)))
+    if (others.length > 0) return 'taken'
+    const renamed = await orm.update(f).set({ name }).where(ownFolder(accountId, id)).returning(columns(f, 'id'))
+    return renamed.length > 0 ? 'renamed' : 'none'
+  },
+
+  async remove(accountId, id) {
+    return (await orm.delete(f).where(ownFolder(accountId, id)).returning(columns(f, 'id'))).length > 0
+  },
+
+  async add(accountId, id, slugs) {
+    if (id === FAVOURITES) await orm.insert(f).values({ userId: accountId, name: null }).onConflictDoNothing()
+    const [folder] = await queryOnce<{ id: string }>(
+      pool,
+      sql`
+        WITH folder AS (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, id)} FOR KEY SHARE),
+        added AS (
+          INSERT INTO ${fi} (folder_id, created_at, seq, idx, slug)
+          SELECT folder.id, ${g.createdAt}, ${g.seq}, ${i.idx}, ${i.slug}
+            FROM folder, ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
+           WHERE ${i.slug} = ANY (${sql.param(slugs)}::text[]) AND ${g.userId} = ${accountId}::uuid AND ${i.removedAt} IS NULL
+          ON CONFLICT DO NOTHING)
+        SELECT id FROM folder`,
+    )
+    return folder !== undefined
+  },
+
+  async take(accountId, id, slugs) {
+    const [folder] = await queryOnce<{ id: string }>(
+      pool,
+      sql`
+        WITH folder AS (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, id)}),
+        taken AS (DELETE FROM ${fi} USING folder
+                   WHERE ${fi.folderId} = folder.id AND ${fi.slug} = ANY (${sql.param(slugs)}::text[]))
+        SELECT id FROM folder`,
+    )
+    return folder !== undefined
+  },
+
+  async of(accountId, slug) {
+    const rows = await orm
+      .select({ id: sql<string>`coalesce(CASE WHEN ${f.name} IS NOT NULL THEN ${f.id}::text END, ${FAVOURITES})` })
+      .from(fi)
+      .innerJoin(f, eq(f.id, fi.folderId))
+      .where(and(eq(fi.slug, slug), eq(f.userId, accountId)))
+    return rows.map(({ id }) => id)
+  },
+})

@@ -1,0 +1,18 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { makeZip } from 'client-zip'
+import type { ArchivedFile, ImageFiles } from '../core/images/ports.js'
+
+/** So that a large file's checksum does not hold up other requests. */
+const CHUNK = 64 * 1024
+
+export const zipOf: ImageFiles['zipOf'] = (files) =>
+  Readable.fromWeb(makeZip(entriesOf(files)) as ReadableStream<Uint8Array>)
+
+async function* entriesOf(files: AsyncIterable<ArchivedFile>) {
+  for await (const { name, at, bytes } of files) yield { name, lastModified: at, input: chunksOf(bytes) }
+}
+
+async function* chunksOf(bytes: Buffer) {
+  for (let from = 0; from < bytes.length; from += CHUNK) yield bytes.subarray(from, from + CHUNK)
+}

@@ -1,0 +1,195 @@
+import type { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { invalidParameter } from '../../../core/errors.js'
+import { filesOf, imagesIn, imagesNamed } from '../../../core/gallery/archive.js'
+import { deleteSoon, UNDO_SECONDS } from '../../../core/gallery/deletion.js'
+import {
+  createFolder,
+  FAVOURITES,
+  FOLDER_NAME_LENGTH,
+  type Folder,
+  folderNotFound,
+  MAX_FOLDERS,
+} from '../../../core/gallery/folders.js'
+import { SLUG } from '../../../core/images/ports.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { fileNameOf } from '../../../lib/file-name.js'
+import { sendFragment } from '../../parts/layout.js'
+import { Notices } from '../../parts/page-parts.js'
+import { counted } from '../../parts/text.js'
+import { isFragment } from '../../shared/answers.js'
+import { nextPath } from '../../shared/next-path.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+import { FolderLinks } from './folder-links.js'
+
+/** What one does with the images that are selected; it shows once one is. */
+export const ChosenBar = ({ folders, open }: { folders: readonly Folder[]; open: string | undefined }) => (
+  <div id="chosen-bar" class="card row" role="toolbar" aria-label="Selected images">
+    <output class="count" />
+    <span class="row">
+      <select name="folder" aria-label="Folder">
+        <option value="">Into a folder…</option>
+        {open !== FAVOURITES && <option value={FAVOURITES}>★ Favourites</option>}
+        {folders
+          .filter(({ id }) => id !== open)
+          .map(({ id, name }) => (
+            <option value={id}>{name}</option>
+          ))}
+      </select>
+      {folders.length < MAX_FOLDERS && (
+        <input
+          type="text"
+          name="name"
+          placeholder="or a new one"
+          aria-label="Name of a new folder"
+          maxlength={FOLDER_NAME_LENGTH}
+          autocomplete="off"
+        />
+      )}
+      <button class="small" type="submit" name="act" value="add">
+        Add
+      </button>
+    </span>
+    {open && (
+      <button class="small" type="submit" name="act" value="take">
+        Take out of this folder
+      </button>
+    )}
+    <button class="small" type="submit" name="act" value="compare" data-plain>
+      Compare two
+    </button>
+    <span class="row">
+      <button class="small" type="submit" name="act" value="download" data-plain>
+        Download
+      </button>
+      <label class="row small">
+        <input type="checkbox" name="parameters" value="1" checked /> with parameters
+      </label>
+    </span>
+    <button class="small danger" type="submit" name="act" value="delete">
+      Delete
+    </button>
+    <button class="small plain clear" type="reset">
+      Select none
+    </button>
+  </div>
+)
+
+/** Says what was deleted, and brings it back. */
+export const Undo = ({ count }: { count: number }) => (
+  <form class="undo row" method="post" action="/gallery/undo" hx-post="/gallery/undo" hx-target="#outcome">
+    <span>{counted(count, 'image')} deleted.</span>
+    <button class="small" type="submit">
+      Undo
+    </button>
+    <span class="quiet small">Within {UNDO_SECONDS} seconds</span>
+  </form>
+)
+
+/** As many as a page can have loaded. */
+const MAX_CHOSEN = 2000
+
+const chosen = z.object({
+  slug: z
+    .union([z.array(z.string()), z.string().transform((slug) => [slug])])
+    .catch([])
+    .transform((slugs) => [...new Set(slugs)].filter((slug) => SLUG.test(slug)).slice(0, MAX_CHOSEN)),
+  act: z.enum(['add', 'take', 'compare', 'download', 'delete']).catch('add'),
+  folder: z.union([z.literal(FAVOURITES), z.uuid(), z.literal('')]).catch(''),
+  name: z.string().catch(''),
+  parameters: z.string().optional().catch(undefined),
+  /** The folder that is open. */
+  open: z
+    .union([z.literal(FAVOURITES), z.uuid()])
+    .optional()
+    .catch(undefined),
+  back: nextPath,
+})
+
+const archiveQuery = z.object({
+  folder: z
+    .union([z.literal(FAVOURITES), z.uuid()])
+    .optional()
+    .catch(undefined),
+  parameters: z.string().optional().catch(undefined),
+})
+
+const sendZip = (reply: FastifyReply, zip: Readable, name: string) =>
+  reply
+    .header(
+      'content-disposition',
+      `attachment; filename="easel-images.zip"; filename*=UTF-8''easel-${encodeURIComponent(fileNameOf(name))}.zip`,
+    )
+    .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff')
+    .type('application/zip')
+    .send(zip)
+
+/** What one does with several images at once. */
+export function chosenRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { folders, deletions } = ports
+
+  /** Into a folder that there is, or a new one. Resolves to what was done. */
+  const add = async (accountId: string, { slug, folder, name }: z.output<typeof chosen>) => {
+    if (name.trim() === '' && folder === '') throw invalidParameter('folder', 'Choose a folder, or name a new one.')
+    const id = name.trim() === '' ? folder : await createFolder(folders, accountId, name)
+    if (!(await folders.add(accountId, id, slug))) throw folderNotFound()
+    const into = id === FAVOURITES ? 'Favourites' : (await folders.list(accountId)).find((it) => it.id === id)?.name
+    return `${counted(slug.length, 'image')} ${slug.length === 1 ? 'is' : 'are'} in ${into ?? 'the folder'} now.`
+  }
+
+  app.post('/gallery/chosen', { schema: { body: chosen } }, async (request, reply) => {
+    const { id: accountId } = sessionOf(request).caller.account
+    const { slug: slugs, act, open, back, parameters } = request.body
+    if (slugs.length === 0) throw invalidParameter('slug', 'Select one or more images first.')
+    if (act === 'compare') {
+      if (slugs.length !== 2) throw invalidParameter('slug', 'Select exactly two images to compare them.')
+      return reply.redirect(`/compare/${slugs.join('/')}`, 303)
+    }
+    if (act === 'download') {
+      const images = imagesNamed(ports, accountId, slugs)
+      return sendZip(reply, ports.files.zipOf(filesOf(ports, images, parameters !== undefined)), 'images')
+    }
+    const gone = act === 'delete' || act === 'take' ? slugs : []
+    const deleted = act === 'delete' ? await deleteSoon(deletions, accountId, slugs) : 0
+    if (act === 'take' && !(open && (await folders.take(accountId, open, slugs)))) throw folderNotFound()
+    const done = act === 'add' ? await add(accountId, request.body) : undefined
+    if (!isFragment(request)) return reply.redirect(back, 303)
+    return sendFragment(
+      reply,
+      <>
+        {deleted > 0 ? (
+          <Undo count={await deletions.undoable(accountId)} />
+        ) : (
+          <Notices done={done ?? 'Taken out of this folder.'} />
+        )}
+        {gone.map((slug) => (
+          <li id={`i-${slug}`} hx-swap-oob="delete" />
+        ))}
+        {done && <FolderLinks folders={await folders.list(accountId)} open={open} again />}
+      </>,
+    )
+  })
+
+  app.post('/gallery/undo', async (request, reply) => {
+    const undone = await deletions.undo(sessionOf(request).caller.account.id)
+    if (undone > 0 && isFragment(request)) return reply.header('hx-refresh', 'true').send('')
+    if (undone > 0) return reply.redirect('/gallery', 303)
+    throw invalidParameter('undo', 'It is too late: these images are deleted for good.')
+  })
+
+  app.get('/gallery/download', { schema: { querystring: archiveQuery } }, async (request, reply) => {
+    const { folder, parameters } = request.query
+    const { id: accountId } = sessionOf(request).caller.account
+    const open = folder && (await folders.list(accountId)).find(({ id }) => id === folder)
+    if (folder && folder !== FAVOURITES && !open) throw folderNotFound()
+    const images = imagesIn(ports, accountId, folder)
+    return sendZip(
+      reply,
+      ports.files.zipOf(filesOf(ports, images, parameters !== undefined)),
+      open ? open.name : (folder ?? 'images'),
+    )
+  })
+}

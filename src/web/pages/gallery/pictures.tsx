@@ -1,0 +1,121 @@
+import type { OwnImage } from '../../../core/gallery/gallery.js'
+import type { ImageStore } from '../../../core/images/ports.js'
+import { Star } from '../../parts/star.js'
+import { type GalleryFilter, isFiltered } from './filters.js'
+
+export interface Picture {
+  readonly image: OwnImage
+  /** The whole image's address. */
+  readonly file: string
+  /** The address of its small version, if it has one. */
+  readonly thumbnail: string | undefined
+}
+
+export const pictureOf =
+  (images: Pick<ImageStore, 'url' | 'thumbnailUrl'>) =>
+  (image: OwnImage): Picture => ({
+    image,
+    file: images.url(image.slug),
+    thumbnail: image.hasThumbnail ? images.thumbnailUrl(image.slug) : undefined,
+  })
+
+export interface FoundProps {
+  readonly filter: GalleryFilter
+  readonly pictures: readonly Picture[]
+  /** Whether others come before them. */
+  readonly isContinued: boolean
+  /** Where those that come after them are. */
+  readonly next: string | undefined
+}
+
+/** What #found holds. */
+export const Found = (found: FoundProps) => {
+  if (found.pictures.length > 0 || found.next)
+    return (
+      <ul class="pictures">
+        <Pictures {...found} />
+      </ul>
+    )
+  if (isFiltered(found.filter))
+    return (
+      <div class="empty card">
+        <h2>Nothing found</h2>
+        <p>No image here matches. Search for fewer words, or look at all of them.</p>
+        <a class="button" href="/gallery">
+          Show all images
+        </a>
+      </div>
+    )
+  if (found.filter.folder)
+    return (
+      <div class="empty card">
+        <h2>Nothing in here yet</h2>
+        <p>Choose images in the gallery, then put them in a folder with the bar that appears below them.</p>
+        <a class="button" href="/gallery">
+          Show all images
+        </a>
+      </div>
+    )
+  return (
+    <div class="empty card">
+      <h2>No images yet</h2>
+      <p>What you make, here or with the API, is kept in this gallery.</p>
+      <a class="button primary" href="/playground">
+        Make your first image
+      </a>
+    </div>
+  )
+}
+
+/** A page of pictures, and at its end what loads the next page when it is scrolled to. */
+export const Pictures = ({ pictures, next, isContinued, filter }: FoundProps) => (
+  <>
+    {pictures.map((picture) => (
+      <PictureItem {...picture} />
+    ))}
+    {next && (
+      <li class="more" hx-get={next} hx-trigger="revealed" hx-swap="outerHTML">
+        <a class="button small" href={next}>
+          {pictures.length > 0 ? 'More images' : 'Search in older images'}
+        </a>
+      </li>
+    )}
+    {!next && isContinued && (
+      <li class="end quiet small">{isFiltered(filter) ? 'No more images match.' : 'These are all your images.'}</li>
+    )}
+  </>
+)
+
+/** Of a thumbnail, on its longer side. */
+const THUMBNAIL = 512
+/** A small row's height, as CSS pixels: on a sharp screen the thumbnail still does. */
+const ROW = 256
+
+const PictureItem = ({ image, file, thumbnail }: Picture) => {
+  const { slug, prompt, width, height, madeOn } = image
+  const ratio = width / height
+  const small = Math.min(width, Math.round(THUMBNAIL * Math.min(1, ratio)))
+  const sharp = thumbnail && {
+    srcset: `${thumbnail} ${small}w, ${file} ${width}w`,
+    sizes: `${Math.round(ROW * ratio)}px`,
+  }
+  return (
+    <li class="picture" id={`i-${slug}`} style={`--ratio: ${ratio.toFixed(4)}`}>
+      <a href={`/image/${slug}`} data-file={file}>
+        <img src={thumbnail ?? file} {...sharp} width={width} height={height} alt="" loading="lazy" decoding="async" />
+        <span class="caption" dir="auto">
+          {shortened(prompt)}
+        </span>
+      </a>
+      <input type="checkbox" name="slug" value={slug} aria-label="Select this image" />
+      <Star image={image} />
+      {madeOn === 'api' && <span class="badge">API</span>}
+    </li>
+  )
+}
+
+/** So that a page of the longest prompts stays light. The image's own page has all of it. */
+const MAX_NAME = 100
+
+const shortened = (prompt: string): string =>
+  prompt.length <= MAX_NAME ? prompt || 'Untitled' : `${prompt.slice(0, MAX_NAME - 1).replace(/\p{Cs}$/u, '')}…`
