@@ -41,6 +41,7 @@ describeInBrowser('in a browser that forbids storage and denies the clipboard', 
   it('the playground shows its request as code, in each language, and copies it', async () => {
     const { page } = await openDenied('/playground')
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('a quiet harbour')
+    await page.getByText('The same, as code').click()
     for (const [language, words] of [
       ['TypeScript', "'content-type'"],
       ['Python', 'import os'],
@@ -97,6 +98,7 @@ describeInBrowser('the language of the samples', () => {
     const chosen = () => page.locator('[role=tab][aria-selected=true]').innerText()
     const checked = () => page.locator('.languages :checked').inputValue()
     await page.goto('/playground')
+    await page.getByText('The same, as code').click()
     expect(await chosen()).toBe('curl')
     await page.getByRole('tab', { name: 'TypeScript' }).click()
     await page.goto('/docs')

@@ -231,8 +231,134 @@ document.addEventListener('htmx:error', ({ target }) => {
   document.querySelector('#problem').replaceChildren(sentence)
 })
 
+// ---- The draft ----------------------------------------------------------------------------------------------------
+
+const draft = `draft-${form.dataset.draft}`
+const keepDraft = () => choices.set(draft, JSON.stringify(Object.fromEntries(new FormData(form))))
+
+function tick(name, value) {
+  for (const radio of form.querySelectorAll(`[name=${name}]`))
+    if (radio.value === value && !radio.disabled) radio.checked = true
+}
+
+/** What was typed here before, in any tab. A choice that is no longer on offer is left out. */
+function showDraft() {
+  let kept
+  try {
+    kept = JSON.parse(choices.get(draft))
+  } catch {
+    return
+  }
+  if (!kept) return
+  for (const [name, value] of Object.entries(kept)) {
+    const field = form.elements[name]
+    if (field instanceof HTMLElement) field.value = value
+    else tick(name, value)
+  }
+  delete prompt.dataset.example
+  document.querySelector('#tuning').open ||= ['steps', 'cfg_scale', 'sampler', 'seed'].some((name) => kept[name])
+  form.elements.negative_prompt.closest('details').open ||= Boolean(kept.negative_prompt)
+}
+
+form.addEventListener('input', keepDraft)
+const reset = document.querySelector('#reset')
+reset.hidden = false
+reset.addEventListener('click', () => {
+  for (const name of ['negative_prompt', 'steps', 'cfg_scale', 'sampler', 'seed']) form.elements[name].value = ''
+  tick('shape', '')
+  tick('batch_size', `${facts.own.batch_size}`)
+  keepDraft()
+  show()
+})
+
+// ---- The stage ----------------------------------------------------------------------------------------------------
+
+// A result of the strip, on the stage; while one is drawn, its own page.
+document.querySelector('#strip').addEventListener('click', (event) => {
+  const link = event.target.closest('[data-show]')
+  if (!link || isRunning() || event.ctrlKey || event.metaKey || event.shiftKey) return
+  event.preventDefault()
+  htmx.ajax('GET', link.dataset.show, { target: '#stage', swap: 'innerHTML' })
+  stage.scrollIntoView({ block: 'nearest' })
+})
+
+// A picture, as large as the window, or in its own pixels; the arrows lead to the others of the stage.
+const box = document.createElement('dialog')
+box.className = 'lightbox'
+box.ariaLabel = 'Image'
+box.innerHTML = '<button type="button" class="small" autofocus>Close</button><div><img alt=""></div>'
+document.body.append(box)
+const large = box.querySelector('img')
+let pictures = []
+function enlarge(picture) {
+  large.src = picture.dataset.large
+  large.alt = picture.querySelector('img').alt
+  large.dataset.at = String(pictures.indexOf(picture))
+  box.classList.remove('real')
+}
+function turn(by) {
+  enlarge(pictures[(Number(large.dataset.at) + by + pictures.length) % pictures.length])
+}
+stage.addEventListener('click', (event) => {
+  const picture = event.target.closest('[data-large]')
+  if (!picture || event.ctrlKey || event.metaKey || event.shiftKey) return
+  event.preventDefault()
+  pictures = [...stage.querySelectorAll('[data-large]')]
+  enlarge(picture)
+  box.showModal()
+})
+box.addEventListener('click', ({ target }) => (target === large ? box.classList.toggle('real') : box.close()))
+box.addEventListener('keydown', ({ key }) => {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[key]
+  if (by) turn(by)
+})
+let touched
+box.addEventListener('touchstart', ({ touches }) => (touched = touches.length === 1 ? touches[0].clientX : undefined))
+box.addEventListener('touchend', ({ changedTouches }) => {
+  const moved = changedTouches[0].clientX - touched
+  if (!box.classList.contains('real') && Math.abs(moved) > 60) turn(moved < 0 ? 1 : -1)
+})
+
+// ---- Elsewhere: the tab's title, and a notification -----------------------------------------------------------------
+
+const { title } = document
+const notify = document.querySelector('#notify')
+const wish = notify.querySelector('input')
+let wasRunning = isRunning()
+
+function showElsewhere() {
+  const running = isRunning()
+  const share = stage.querySelector('progress')?.value
+  const ended = wasRunning && !running
+  if (running) document.title = share > 0 ? `${Math.round(share * 100)} % · ${title}` : `… ${title}`
+  else if (ended) document.title = document.hidden ? `✓ Done · ${title}` : title
+  if (ended && document.hidden && wish.checked && Notification.permission === 'granted')
+    new Notification(stage.querySelector('h2')?.textContent ?? 'Your image is done', { tag: 'easel' }).onclick = () =>
+      focus()
+  wasRunning = running
+}
+new MutationObserver(showElsewhere).observe(stage, { subtree: true, childList: true, attributes: true })
+new MutationObserver(showElsewhere).observe(document.querySelector('#act'), { subtree: true, attributes: true })
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && !isRunning()) document.title = title
+})
+if ('Notification' in window && Notification.permission !== 'denied') {
+  notify.hidden = false
+  wish.checked = choices.get('notify') === 'on' && Notification.permission === 'granted'
+  wish.addEventListener('change', async () => {
+    if (wish.checked && (await Notification.requestPermission()) !== 'granted') wish.checked = false
+    choices.set('notify', wish.checked ? 'on' : 'off')
+  })
+}
+
+if (form.dataset.plain !== undefined) showDraft()
+else keepDraft()
+const panel = code.querySelector('details')
+panel.open = choices.get('code') === 'open'
+panel.addEventListener('toggle', () => choices.set('code', panel.open ? 'open' : 'folded'))
 code.hidden = false
 showLanguage()
+showElsewhere()
 choices.watch(showLanguage)
 if (prompt.dataset.example !== undefined) prompt.select()
 else prompt.setSelectionRange(prompt.value.length, prompt.value.length)

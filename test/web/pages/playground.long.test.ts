@@ -117,6 +117,58 @@ describeInBrowser('the playground in a browser', () => {
     await heading('First in the queue')
   })
 
+  it('keeps what was typed, through a reload and in another tab, until the settings are reset', async () => {
+    const { page, prompt, choose, seed } = await openAs()
+    await prompt.fill(HOSTILE)
+    await choose('Shape', /^Wide/)
+    await choose('Images', '3')
+    await page.getByText('Fine tuning').click()
+    await seed.fill('41')
+    await page.goto(`${context.service.url}/gallery`)
+    const other = await page.context().newPage()
+    for (const tab of [page, other]) {
+      await tab.goto(`${context.service.url}/playground`)
+      const parts = partsOf(tab)
+      expect(await parts.prompt.inputValue()).toBe(HOSTILE)
+      expect(await parts.seed.inputValue()).toBe('41')
+      expect(await tab.getByRole('radio', { name: /^Wide/ }).isChecked()).toBe(true)
+      expect(await parts.generate.innerText()).toContain('3 credits')
+    }
+    await page.getByRole('button', { name: 'Reset the settings' }).click()
+    await page.reload()
+    expect([await prompt.inputValue(), await page.locator('#seed').inputValue()]).toEqual([HOSTILE, ''])
+    expect(await page.getByRole('radio', { name: /^Default/ }).isChecked()).toBe(true)
+  })
+
+  it('shows results again, enlarges them, and brings the last one back after a cancellation', async () => {
+    const { page, prompt, generate, stage, heading, violations } = await openAs()
+    for (const words of ['first', 'second']) {
+      await prompt.fill(words)
+      await generate.click()
+      await worker().succeed(await worker().claim())
+      await stage.getByRole('img', { name: words }).waitFor()
+    }
+    const strip = page.locator('.strip')
+    expect(await strip.getByRole('img').count()).toBe(2)
+    await strip.locator('[data-show]').nth(1).click()
+    await stage.getByRole('img', { name: 'first' }).waitFor()
+    await stage.getByRole('img', { name: 'first' }).click()
+    await page.getByRole('dialog', { name: 'Image' }).waitFor()
+    expect(await violations()).toEqual([])
+    await page.keyboard.press('Escape')
+    await generate.click()
+    await heading('First in the queue')
+    await expect.poll(() => page.title()).toBe('… Create · Easel')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await stage.getByText('Canceled.').waitFor()
+    await stage.getByRole('img', { name: 'second' }).waitFor()
+    await expect.poll(() => page.title()).toBe('Create · Easel')
+    await strip.getByRole('link', { name: 'Remix' }).nth(1).click()
+    await page.waitForURL('**/playground?from=*')
+    await stage.getByRole('img', { name: 'first' }).waitFor()
+    expect(await prompt.inputValue()).toBe('first')
+  })
+
   it('says beside the form why nothing was drawn, and what to do', async () => {
     const { page, user, prompt, generate, choose, violations } = await openAs({ credits: 1 })
     const problem = page.locator('#problem')
@@ -132,7 +184,7 @@ describeInBrowser('the playground in a browser', () => {
     expect(await violations()).toEqual([])
     await prompt.fill(' ')
     await generate.click()
-    await problem.getByText('The prompt is required').waitFor()
+    await problem.getByText('Write a prompt first.').waitFor()
     expect(await prompt.evaluate((field) => field.matches(':focus'))).toBe(true)
     await prompt.fill('a lighthouse')
     await page.context().setOffline(true)
@@ -151,6 +203,8 @@ describeInBrowser('the playground in a browser', () => {
     await page.keyboard.press('Control+A')
     await page.keyboard.type('a/b')
     expect(await prompt.inputValue()).toBe('a/b')
+    await page.locator('#code summary').focus()
+    await page.keyboard.press('Enter')
     await page.getByRole('tab', { name: 'curl' }).focus()
     await page.keyboard.press('ArrowRight')
     expect(await page.locator('#code-text').innerText()).toMatch(/^import os/)
@@ -170,6 +224,7 @@ describeInBrowser('the playground in a browser', () => {
 
   it('shows the form’s request as code that the API accepts', async () => {
     const { page, prompt, choose, seed, user } = await openAs()
+    await page.getByText('The same, as code').click()
     await prompt.fill(HOSTILE)
     await choose('Shape', /^Wide/)
     await choose('Model', /^Plant Milk/)
@@ -211,6 +266,7 @@ describeInBrowser('the playground in a browser', () => {
       const text = (await page.locator('#code-text').textContent()) as string
       return JSON.parse(text.slice(text.indexOf('json=') + 5, text.indexOf(')\nwhile')))
     }
+    await page.getByText('The same, as code').click()
     await prompt.fill('a fox')
     await page.getByText('Fine tuning').click()
     await page.getByText('Negative prompt', { exact: true }).first().click()

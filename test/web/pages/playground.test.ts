@@ -143,7 +143,7 @@ describe('the form of the playground', () => {
       (await sendInPlace(cookie, '/playground', { ...FORM, batch_size: '1', ...fields })).html
     expect(await refusalOf({ batch_size: '2' })).toContain('<a href="/account">See your credits.</a>')
     expect(await refusalOf({ prompt: 'a naked child' })).toMatch(/^<p class="problem"[^>]*>[^<]*flagged by moderation/)
-    expect(await refusalOf({ prompt: ' ' })).toContain('<p class="problem" data-field="prompt">The prompt is required')
+    expect(await refusalOf({ prompt: ' ' })).toContain('<p class="problem" data-field="prompt">Write a prompt first.')
     expect(await activeOf(context.service, user)).toBeUndefined()
   })
 
@@ -222,7 +222,7 @@ describe('a model with values of its own', () => {
     const text = await pageOf(cookie, TURBO.id)
     for (const part of [
       'Default512×512',
-      'Default: euler',
+      'Default: Euler',
       'Its images are 2 times as wide and as high. A negative prompt and guidance have no effect on it.',
     ])
       expect(text).toContain(part)
@@ -230,8 +230,8 @@ describe('a model with values of its own', () => {
     expect(text).toContain('Generate · 5 credits')
     const muted = await pageHtml(cookie, MUTED.id)
     expect(textOf(`${field(muted, 'negative_prompt')}`.replace(/^./, ''))).toContain('Default: loud "colours"')
-    expect(await pageOf(cookie, MUTED.id)).toContain('No effect euler_a')
-    expect(await pageOf(cookie, MODEL.id)).toMatch(/Default832×1216.*Default: euler_a/s)
+    expect(await pageOf(cookie, MUTED.id)).toContain('No effect Euler a')
+    expect(await pageOf(cookie, MODEL.id)).toMatch(/Default832×1216.*Default: Euler a/s)
     expect(field(await pageHtml(cookie, MODEL.id), 'steps')).toContain('max="100" placeholder="Default: 30"')
   })
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { IgnorableParameter } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import type { GenerationRequest } from '../../../core/generations/generation.js'
+import { type GenerationRequest, samplerName } from '../../../core/generations/generation.js'
 import { filledFor, requestFor } from '../../../core/generations/submit/requested.js'
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
@@ -35,7 +35,7 @@ export function factsOf(model: Priced, shapes: readonly Size[]) {
           : 'What to avoid…',
       steps: hint('steps', `${steps}`),
       cfg_scale: hint('cfgScale', `${cfgScale}`),
-      sampler: hint('sampler', sampler),
+      sampler: hint('sampler', samplerName(sampler)),
     },
     ignored: ignored.map(snakeCase),
     sizes: shapes.filter((shape) => takes(model, shape)).map(({ width, height }) => `${width}x${height}`),

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { lowestPrice, priceOf } from '../../../core/catalog/price.js'
-import { MAX_SEED, SAMPLERS } from '../../../core/generations/generation.js'
+import { MAX_SEED, SAMPLERS, samplerName } from '../../../core/generations/generation.js'
 import { filledFor } from '../../../core/generations/submit/requested.js'
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
@@ -25,11 +25,14 @@ export interface FormProps {
   readonly models: readonly ModelVersion[]
   /** Whether the plan of whoever is signed in includes this one. */
   readonly includes: (model: ModelVersion) => boolean
+  readonly accountId: string
   readonly credits: number
   readonly running: boolean
   readonly problem?: Problem | undefined
   /** The prompt is our example, to be drawn or typed over. */
   readonly example: boolean
+  /** Nothing was asked for: what was typed here before comes back. */
+  readonly plain: boolean
 }
 
 const COUNTS = Array.from({ length: PERSONAL_LIMITS.batch_size.max }, (_, n) => n + PERSONAL_LIMITS.batch_size.min)
@@ -43,7 +46,7 @@ function costOf(form: Form, model: ModelVersion): number | null {
   return priceOf(model, drawn)
 }
 
-export function PlaygroundForm({ form, models, includes, credits, running, problem, example }: FormProps) {
+export function PlaygroundForm({ form, models, includes, credits, running, problem, example, ...props }: FormProps) {
   const model = models.find(({ id }) => `${id}` === form.model_version_id)
   const cost = model ? costOf(form, model) : null
   const isTuned = [form.steps, form.cfg_scale, form.sampler, form.seed].some((value) => value !== '')
@@ -61,6 +64,8 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
       hx-target="#problem"
       hx-sync="drop"
       data-facts={JSON.stringify(usual)}
+      data-draft={props.accountId}
+      data-plain={props.plain ? '' : undefined}
     >
       <div class="field">
         <label for="prompt">Prompt</label>
@@ -68,6 +73,7 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
           id="prompt"
           name="prompt"
           rows={4}
+          dir="auto"
           autofocus
           required
           placeholder="Describe the image…"
@@ -100,7 +106,7 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
           <label class="hidden-visually" for="negative_prompt">
             Negative prompt
           </label>
-          <textarea id="negative_prompt" name="negative_prompt" rows={2} placeholder={hints.negative_prompt}>
+          <textarea id="negative_prompt" name="negative_prompt" rows={2} dir="auto" placeholder={hints.negative_prompt}>
             {form.negative_prompt}
           </textarea>
         </div>
@@ -112,6 +118,14 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
         <div id="act">
           <Generate running={running} cost={cost} held={credits} />
         </div>
+        <p class="row apart small">
+          <button id="reset" class="plain small" type="button" hidden>
+            Reset the settings
+          </button>
+          <label id="notify" class="row quiet" hidden>
+            <input type="checkbox" /> Tell me when it is done
+          </label>
+        </p>
       </div>
       <Choices of="Model" class="models">
         {models.map((model) => (
@@ -153,7 +167,7 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
           <NumberField name="steps" label="Steps" value={form.steps} {...limits.steps} placeholder={hints.steps} />
           <NumberField
             name="cfg_scale"
-            label="Guidance (cfg_scale)"
+            label="Guidance (CFG)"
             value={form.cfg_scale}
             {...limits.cfg_scale}
             step="0.5"
@@ -164,7 +178,9 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
             <select id="sampler" name="sampler">
               <option value="">{hints.sampler}</option>
               {SAMPLERS.map((sampler) => (
-                <option selected={sampler === form.sampler}>{sampler}</option>
+                <option value={sampler} selected={sampler === form.sampler}>
+                  {samplerName(sampler)}
+                </option>
               ))}
             </select>
           </div>

@@ -3,13 +3,16 @@ import type { PastGeneration } from '../../../core/generations/history.js'
 import { Layout } from '../../parts/layout.js'
 import { LANGUAGES, wholePrograms } from '../../parts/samples.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
-import { type Active, ActiveStage, EmptyStage, EndedStage, type ImageUrls } from './stage.js'
+import { type Active, ActiveStage, EmptyStage, type ImageUrls, Result } from './stage.js'
+import { Strip } from './strip.js'
 
-interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> {
+interface PlaygroundProps extends Omit<FormProps, 'accountId' | 'credits' | 'running'> {
   readonly signedIn: SignedIn
   readonly active: Active | undefined
   /** The latest one, where none is active. */
   readonly ended: PastGeneration | undefined
+  /** What succeeded of late, newest first. */
+  readonly recent: readonly PastGeneration[]
   /** Whether anything was ever drawn. */
   readonly returning: boolean
   readonly urls: ImageUrls
@@ -18,7 +21,16 @@ interface PlaygroundProps extends Omit<FormProps, 'credits' | 'running'> {
 }
 
 /** Where images are made: the form, what comes of it, and the same request as code. */
-export const PlaygroundPage = ({ signedIn, active, ended, returning, urls, baseUrl, ...form }: PlaygroundProps) => (
+export const PlaygroundPage = ({
+  signedIn,
+  active,
+  ended,
+  recent,
+  returning,
+  urls,
+  baseUrl,
+  ...form
+}: PlaygroundProps) => (
   <Layout
     title="Create"
     signedIn={signedIn}
@@ -38,17 +50,25 @@ export const PlaygroundPage = ({ signedIn, active, ended, returning, urls, baseU
   >
     <section class="panel" aria-labelledby="title">
       <h1 id="title">Create</h1>
-      <PlaygroundForm {...form} credits={signedIn.caller.account.credits} running={active !== undefined} />
+      <PlaygroundForm
+        {...form}
+        accountId={signedIn.caller.account.id}
+        credits={signedIn.caller.account.credits}
+        running={active !== undefined}
+      />
     </section>
     <div class="stack">
       <section id="stage" class="stage" role="status" tabindex={-1} aria-label="Generation" aria-atomic="false">
         {active ? (
           <ActiveStage active={active} />
         ) : ended ? (
-          <EndedStage of={ended} urls={urls} />
+          <Result of={ended} recent={recent} urls={urls} />
         ) : (
           <EmptyStage returning={returning} />
         )}
+      </section>
+      <section id="strip">
+        <Strip of={recent} urls={urls} />
       </section>
       <Code baseUrl={baseUrl} />
     </div>
@@ -64,9 +84,11 @@ const Code = ({ baseUrl }: { baseUrl: string }) => (
     data-samples={JSON.stringify(wholePrograms(baseUrl, '{request}'))}
     hidden
   >
-    <div class="row apart">
-      <h2 id="code-title">The same, as code</h2>
-      <div class="row">
+    <details>
+      <summary>
+        <h2 id="code-title">The same, as code</h2>
+      </summary>
+      <div class="row apart">
         <div class="tabs" role="tablist" aria-labelledby="code-title">
           {LANGUAGES.map(([language, name], n) => (
             <button
@@ -87,13 +109,13 @@ const Code = ({ baseUrl }: { baseUrl: string }) => (
           Copy
         </button>
       </div>
-    </div>
-    <pre id="code-panel" role="tabpanel" aria-labelledby="tab-curl" tabindex={0}>
-      <code id="code-text" />
-    </pre>
-    <p class="small quiet">
-      It reads your key from <code>EASEL_KEY</code>: <a href="/keys">create one</a>, or see the{' '}
-      <a href="/docs">API reference</a>.
-    </p>
+      <pre id="code-panel" role="tabpanel" aria-labelledby="tab-curl" tabindex={0}>
+        <code id="code-text" />
+      </pre>
+      <p class="small quiet">
+        It reads your key from <code>EASEL_KEY</code>: <a href="/keys">create one</a>, or see the{' '}
+        <a href="/docs">API reference</a>.
+      </p>
+    </details>
   </section>
 )

@@ -7,6 +7,7 @@ import { AppError, noActiveSubscription } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
 import { hasEnded, pollGeneration } from '../../../core/generations/follow/poll.js'
+import type { PastGeneration } from '../../../core/generations/history.js'
 import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
 import { submitGeneration } from '../../../core/generations/submit/submit.js'
 import { SLUG } from '../../../core/images/ports.js'
@@ -20,9 +21,10 @@ import { sessionOf } from '../../shared/session-cookie.js'
 import { blankForm, bodyOf, type Form, formBody, formOf } from './form.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
 import { PlaygroundPage } from './playground-page.js'
-import { type Active, ActiveStage, Changes, EndedStage, EXAMPLES } from './stage.js'
-import { activeOf, creditsOf, stateOf } from './state.js'
+import { type Active, ActiveStage, Changes, EndedStage, EXAMPLES, Result } from './stage.js'
+import { activeOf, creditsOf, recentOf, stateOf } from './state.js'
 import { streamRoutes } from './stream-routes.js'
+import { Strip } from './strip.js'
 
 const text = z.string().catch('')
 const query = z.object({ from: text, seed: text, model: text, prompt: text })
@@ -45,17 +47,19 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   ) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
-    const [models, active, { items }] = await Promise.all([
+    const [models, active, recent, { items }] = await Promise.all([
       ports.models.listEnabled(),
       activeOf(ports, request),
+      recentOf(ports, id),
       ports.history.generations(id, {}, { limit: 1, after: undefined }),
     ])
     const latest = active?.generation ?? items[0]
     const shown = await asked(models, latest && formOf(latest, modelOf(models, latest)))
-    const ended = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS ? latest : undefined
+    const isFresh = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS
+    const ended = shown.source ?? (isFresh ? latest : undefined)
     const returning = latest !== undefined
     const includes = ({ id }: ModelVersion) => isAllowedModel(signedIn.caller, id)
-    const props = { signedIn, models, includes, active, ended, returning, baseUrl, urls: ports.images }
+    const props = { signedIn, models, includes, active, ended, recent, returning, baseUrl, urls: ports.images }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
     return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
   }
@@ -68,7 +72,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const form = request.body
     const refuse = async (status: number, problem: Problem, active?: Active) => {
       reply.code(status)
-      if (!isFragment(request)) return showPage(request, reply, () => ({ form, problem, example: false }))
+      if (!isFragment(request)) return showPage(request, reply, () => ({ form, problem, example: false, plain: false }))
       const credits = sessionOf(request).caller.account.credits
       return sendFragment(
         reply,
@@ -79,6 +83,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       )
     }
 
+    if (form.prompt.trim() === '') return refuse(400, { text: 'Write a prompt first.', field: 'prompt' })
     const checked = generateBody.safeParse(bodyOf(form))
     if (!checked.success) {
       const [issue] = checked.error.issues
@@ -145,13 +150,19 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   async function sendChanges(request: FastifyRequest, reply: FastifyReply, id: string, creditsLeft?: number) {
     const state = await stateOf(ports, request, id)
     const credits = creditsLeft ?? (await creditsOf(ports, request))
-    const stage = hasEnded(state.now) ? (
-      <EndedStage of={state.generation} urls={ports.images} />
-    ) : (
-      <ActiveStage active={state} />
-    )
-    return sendFragment(reply, <Changes stage={stage} running={!hasEnded(state.now)} credits={credits} />)
+    const running = !hasEnded(state.now)
+    if (running)
+      return sendFragment(reply, <Changes stage={<ActiveStage active={state} />} {...{ running, credits }} />)
+    const recent = await recentOf(ports, request.caller.account.id)
+    const stage = <Result of={state.generation} recent={recent} urls={ports.images} />
+    const strip = <Strip of={recent} urls={ports.images} />
+    return sendFragment(reply, <Changes {...{ stage, strip, running, credits }} />)
   }
+
+  app.get('/playground/:id/result', { schema: { params } }, async (request, reply) => {
+    const { generation } = await stateOf(ports, request, request.params.id)
+    return sendFragment(reply, <EndedStage of={generation} urls={ports.images} />)
+  })
 
   streamRoutes(app, options)
 }
@@ -162,7 +173,11 @@ const modelOf = (models: readonly ModelVersion[], { modelVersionId }: { readonly
 interface Shown {
   readonly form: Form
   readonly example: boolean
+  /** Nothing was asked for. */
+  readonly plain: boolean
   readonly problem?: Problem | undefined
+  /** What the image that it begins with was made by. */
+  readonly source?: PastGeneration | undefined
 }
 
 /** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
@@ -190,14 +205,15 @@ async function formFor(
     ...(model && { model_version_id: model }),
     ...(prompt && { prompt: prompt }),
   }
+  const source = image && (await ports.history.generation(caller.account.id, image.generationId))
   const example = before.prompt === form.prompt && !image && !latest
   const missing = isOffered(form) ? undefined : isOffered(form, models) ? NOT_IN_PLAN : NOT_OFFERED
   const isLost = from !== '' && !image
   const problem = models.length === 0 ? NO_MODELS : included.length === 0 ? NONE_IN_PLAN : isLost ? LOST : missing
   return {
     form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
-    example,
-    problem,
+    ...{ example, problem, source },
+    plain: from === '' && model === '' && prompt === '',
   }
 }
 

@@ -133,6 +133,24 @@ export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls:
     </div>
   )
 
+interface ResultProps {
+  readonly of: PastGeneration
+  /** What succeeded of late, newest first. */
+  readonly recent: readonly PastGeneration[]
+  readonly urls: ImageUrls
+}
+
+/** What stands on the stage after an end: after a cancellation, the result before it. */
+export const Result = ({ of: generation, recent: [before], urls }: ResultProps) =>
+  generation.error === CANCELED && before ? (
+    <>
+      <p class="done">Canceled. {refundText(generation)}</p>
+      <EndedStage of={before} urls={urls} />
+    </>
+  ) : (
+    <EndedStage of={generation} urls={urls} />
+  )
+
 /** Of its images; once they are removed, the one that was asked for. */
 const sizeText = ({ images: [image], ...generation }: PastGeneration) => {
   const { width, height } = image ?? generation
@@ -155,7 +173,7 @@ interface PictureProps {
 
 const Picture = ({ of: generation, image: { slug, seed, width, height, hasThumbnail }, urls }: PictureProps) => (
   <figure style={ratioOf(generation).split(';')[0]}>
-    <a href={`/image/${slug}`}>
+    <a href={`/image/${slug}`} data-large={urls.url(slug)}>
       <img
         src={urls.url(slug)}
         // Several stand side by side, each about as large as its thumbnail.
@@ -229,18 +247,19 @@ export const Generate = ({ running, cost, held }: GenerateProps) => (
   </>
 )
 
+interface ChangesProps {
+  readonly stage: ComponentChildren
+  /** What the strip holds; undefined: it stays. */
+  readonly strip?: ComponentChildren
+  readonly running: boolean
+  readonly credits: number
+}
+
 /** The parts of the page that change when a generation begins or ends. */
-export const Changes = ({
-  stage,
-  running,
-  credits,
-}: {
-  stage: ComponentChildren
-  running: boolean
-  credits: number
-}) => (
+export const Changes = ({ stage, strip, running, credits }: ChangesProps) => (
   <>
     <Partial of="#stage">{stage}</Partial>
+    {strip && <Partial of="#strip">{strip}</Partial>}
     <Partial of="#act" morph>
       <Generate running={running} cost={null} held={credits} />
     </Partial>

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { etaSeconds } from '../../../core/generations/follow/eta.js'
 import { hasEnded, type Polled, pollGeneration, withState } from '../../../core/generations/follow/poll.js'
+import type { PastGeneration } from '../../../core/generations/history.js'
 import type { WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import type { Active } from './stage.js'
@@ -33,4 +34,15 @@ export async function activeOf(ports: WebsitePorts, request: FastifyRequest): Pr
   const active = await ports.submissions.activeGeneration(request.caller.account.id)
   const state = active && (await stateOf(ports, request, active.id, await withState(ports, active)))
   return state && !hasEnded(state.now) ? state : undefined
+}
+
+/** How long the latest results stay in the strip. */
+const RECENT_MS = 12 * 60 * 60_000
+const RECENT = 12
+
+/** The account's generations that succeeded in the last hours, newest first. */
+export async function recentOf({ history }: WebsitePorts, accountId: string): Promise<readonly PastGeneration[]> {
+  const filter = { status: 'succeeded', since: new Date(Date.now() - RECENT_MS) } as const
+  const { items } = await history.generations(accountId, filter, { limit: RECENT, after: undefined })
+  return items.filter(({ images }) => images.length > 0)
 }

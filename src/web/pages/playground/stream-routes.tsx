@@ -8,8 +8,9 @@ import { watchRevocations } from '../../../http/shared/authentication.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { createEventStreams, sendEvents } from '../../../http/shared/server-sent-events.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { ActiveState, Changes, EndedStage, Partial, Preview, ProgressBar } from './stage.js'
-import { creditsOf, stateOf } from './state.js'
+import { ActiveState, Changes, Partial, Preview, ProgressBar, Result } from './stage.js'
+import { creditsOf, recentOf, stateOf } from './state.js'
+import { Strip } from './strip.js'
 
 const params = z.object({ id: z.string() })
 const dataUri = (webp: Buffer) => `data:image/webp;base64,${webp.toString('base64')}`
@@ -35,8 +36,10 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
             <ActiveState active={state} />
           </Partial>,
         )
-      const stage = <EndedStage of={state.generation} urls={ports.images} />
-      tell(<Changes stage={stage} running={false} credits={await creditsOf(ports, request)} />)
+      const recent = await recentOf(ports, account.id)
+      const stage = <Result of={state.generation} recent={recent} urls={ports.images} />
+      const strip = <Strip of={recent} urls={ports.images} />
+      tell(<Changes {...{ stage, strip }} running={false} credits={await creditsOf(ports, request)} />)
       stream.end({ event: 'close', data: 'end' })
     }
     const showChange = async (change: Change) => {

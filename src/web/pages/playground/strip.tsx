@@ -1,0 +1,38 @@
+import type { PastGeneration } from '../../../core/generations/history.js'
+import type { ImageUrls } from './stage.js'
+
+const MOST = 24
+
+/** The results of the last hours, newest first: one press shows them on the stage again. */
+export const Strip = ({ of: recent, urls }: { of: readonly PastGeneration[]; urls: ImageUrls }) => {
+  const shown = recent.flatMap((generation) => generation.images.map((image) => ({ generation, image }))).slice(0, MOST)
+  if (shown.length === 0) return null
+  return (
+    <>
+      <h2 class="hidden-visually">Latest images</h2>
+      <ul class="strip">
+        {shown.map(({ generation, image: { slug, width, height, hasThumbnail } }) => (
+          <li>
+            <a href={`/image/${slug}`} data-show={`/playground/${generation.id}/result`}>
+              <img
+                src={hasThumbnail ? urls.thumbnailUrl(slug) : urls.url(slug)}
+                alt={generation.prompt || 'Untitled'}
+                width={width}
+                height={height}
+                loading="lazy"
+              />
+            </a>
+            <span class="row">
+              <a href={`/playground?from=${slug}`} aria-label="Remix" title="Remix">
+                ↻
+              </a>
+              <a href={urls.url(slug)} download={`${slug}.png`} aria-label="Download" title="Download">
+                ↓
+              </a>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
