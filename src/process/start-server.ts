@@ -30,7 +30,7 @@ import { buildApp } from '../http/server/app.js'
 import { connectionLimits, openFileLimit } from '../http/server/connection-limits.js'
 import type { StreamTimes } from '../http/shared/server-sent-events.js'
 import type { AnyImageStore } from '../images/any-image-store.js'
-import { zipOf } from '../images/image-archive.js'
+import { webpOf, zipOf } from '../images/image-downloads.js'
 import { openImageStore } from '../images/open-image-store.js'
 import { withInfotext } from '../images/png-text.js'
 import { s3Bucket } from '../images/s3-bucket.js'
@@ -127,7 +127,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     cancels: told(cancelStore(db), log),
     watch,
     images,
-    files: { read: readingFrom(images), withInfotext, zipOf },
+    files: { read: readingFrom(images), withInfotext, zipOf, webpOf },
     history: historyStore(db),
     gallery: galleryStore(db),
     ledger: ledgerStore(db),

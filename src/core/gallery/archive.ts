@@ -29,7 +29,7 @@ export async function* imagesNamed({ gallery }: ArchivePorts, accountId: string,
   }
 }
 
-/** Named after the prompt and the seed. */
+/** Named after the prompt and the seed; without its ending. */
 export const imageFileName = ({ prompt, seed }: Pick<OwnImage, 'prompt' | 'seed'>): string =>
   `${fileNameOf(prompt)}-${seed}`
 

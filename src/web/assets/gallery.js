@@ -39,7 +39,7 @@ const step = (by) => {
 
 const download = () => {
   const picture = current()
-  if (!picture) return document.querySelector('a[download]')?.click()
+  if (!picture) return document.querySelector('a[data-download], a[download]')?.click()
   const link = document.createElement('a')
   link.href = picture.dataset.file
   link.download = ''

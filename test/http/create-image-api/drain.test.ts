@@ -12,7 +12,7 @@ import { submissionStore } from '../../../src/db/generations/submit/charged.js'
 import { idempotencyStore } from '../../../src/db/generations/submit/idempotency.js'
 import { unansweredStore } from '../../../src/db/generations/submit/unanswered.js'
 import { createImageApi } from '../../../src/http/create-image-api/plugin.js'
-import { zipOf } from '../../../src/images/image-archive.js'
+import { webpOf, zipOf } from '../../../src/images/image-downloads.js'
 import { createImageStore } from '../../../src/images/open-image-store.js'
 import { withInfotext } from '../../../src/images/png-text.js'
 import { createModerator } from '../../../src/moderation/create-moderator.js'
@@ -108,7 +108,7 @@ describe('a server that must leave', () => {
       estimates: durationEstimates(db),
       webhooks: expect as never, // no request here names a webhook_url
       images,
-      files: { read: images.read, withInfotext, zipOf },
+      files: { read: images.read, withInfotext, zipOf, webpOf },
       timeLeft: async () => undefined,
       generationDeadlineSeconds: 3600,
     }

@@ -266,7 +266,7 @@ describe('several images at once', () => {
       const body = new URLSearchParams([...account.slugs.map((slug) => ['slug', slug]), ...Object.entries(fields)])
       const headers = { cookie: account.cookie, 'sec-fetch-site': 'same-origin' }
       const answer = await fetch(`${context.service.url}/gallery/chosen`, { method: 'POST', headers, body })
-      expect(answer.headers.get('content-disposition')).toContain('easel-images.zip')
+      expect(answer.headers.get('content-disposition')).toContain('filename="easel-images.zip"')
       return unzipped(Buffer.from(await answer.arrayBuffer()))
     }
     const plain = await zip({ act: 'download' })

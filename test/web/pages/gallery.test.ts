@@ -177,6 +177,30 @@ describe('the page of an image', () => {
     }
   })
 
+  it('is downloaded by its owner as PNG, with its parameters or without, or as WebP, named after its prompt', async () => {
+    const account = await givenAccount([{ prompt: 'Ein Schloß, im Nebel' }])
+    const [slug = ''] = account.slugs
+    await givenFiles(context.service.config, account.slugs)
+    const download = async (as: string, { cookie }: Account) => {
+      const answer = await fetch(`${context.service.url}/image/${slug}/download?as=${as}`, { headers: { cookie } })
+      const bytes = Buffer.from(await answer.arrayBuffer())
+      return { status: answer.status, disposition: answer.headers.get('content-disposition'), bytes }
+    }
+    const [full, plain, webp] = [
+      await download('parameters', account),
+      await download('png', account),
+      await download('webp', account),
+    ]
+    expect(full.disposition).toContain(`filename*=UTF-8''ein-schlo%C3%9F-im-nebel-7.png`)
+    expect([full.bytes.includes('Steps: 30'), plain.bytes.includes('Steps: 30')]).toEqual([true, false])
+    expect([webp.disposition?.endsWith('.webp'), webp.bytes.subarray(8, 12).toString()]).toEqual([true, 'WEBP'])
+    expect((await download('png', many)).status).toBe(404)
+    const { html } = await get(`/image/${slug}`, account)
+    expect(html).toContain('Sampler: DPM++ 2M, Schedule type: Karras')
+    expect(html).toContain('Whoever has the link of this page can see the image')
+    expect((await get(`/image/${slug}`)).html).toContain('Make your own')
+  })
+
   it('leads to its neighbours in the gallery, within batches and past removed images', async () => {
     const account = await givenAccount([{}, { batchSize: 3 }, {}])
     const { slugs } = account

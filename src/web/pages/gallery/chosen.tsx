@@ -19,6 +19,7 @@ import { sendFragment } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import { counted } from '../../parts/text.js'
 import { isFragment } from '../../shared/answers.js'
+import { sendDownload } from '../../shared/download.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -117,15 +118,7 @@ const archiveQuery = z.object({
 })
 
 const sendZip = (reply: FastifyReply, zip: Readable, name: string) =>
-  reply
-    .header(
-      'content-disposition',
-      `attachment; filename="easel-images.zip"; filename*=UTF-8''easel-${encodeURIComponent(fileNameOf(name))}.zip`,
-    )
-    .header('cache-control', 'no-store')
-    .header('x-content-type-options', 'nosniff')
-    .type('application/zip')
-    .send(zip)
+  sendDownload(reply, `easel-${fileNameOf(name)}.zip`, 'application/zip', zip)
 
 /** What one does with several images at once. */
 export function chosenRoutes(app: App, { ports }: WebsiteOptions): void {

@@ -6,6 +6,7 @@ import { imageFileName } from '../../../core/gallery/archive.js'
 import { deleteSoon } from '../../../core/gallery/deletion.js'
 import { FAVOURITES, type Folder, type FolderStore } from '../../../core/gallery/folders.js'
 import type { Neighbours, OwnImage } from '../../../core/gallery/gallery.js'
+import { infotextOf } from '../../../core/gallery/infotext.js'
 import { type PublishedImage, SLUG } from '../../../core/images/ports.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { NoticePage } from '../../parts/error-page.js'
@@ -13,10 +14,11 @@ import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
 import { Fact } from '../../parts/page-parts.js'
 import { Star } from '../../parts/star.js'
 import { isFragment } from '../../shared/answers.js'
+import { sendDownload } from '../../shared/download.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { FolderTicks, NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
+import { Downloads, FolderTicks, NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
 
 const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
@@ -32,11 +34,12 @@ interface ImagePageProps {
   readonly pageUrl: string
   readonly baseUrl: string
   readonly signedIn: SignedIn | null
+  readonly signUpIsOpen: boolean
 }
 
 /** The page of one image: image, model, seed and size, with Open Graph tags; the prompt and its uses for its owner. */
 function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProps) {
-  const { folders, inFolders, imageUrl, pageUrl, baseUrl } = props
+  const { folders, inFolders, imageUrl, pageUrl, baseUrl, signUpIsOpen } = props
   const { modelName, width, height, seed, createdAt } = image
   const title = `Image made with ${modelName}`
   const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with Easel.`
@@ -81,9 +84,18 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
         {own ? <Prompt image={own} /> : <h1>{modelName}</h1>}
         <div class="row">
           {own && <OwnActs image={own} />}
-          <a class="button" href={imageUrl} download={`${own ? imageFileName(own) : image.slug}.png`}>
-            Download
-          </a>
+          {own ? (
+            <Downloads image={own} />
+          ) : (
+            <a class="button" href={imageUrl} download={`${image.slug}.png`}>
+              Download
+            </a>
+          )}
+          {!signedIn && (
+            <a class="button primary" href={signUpIsOpen ? '/sign-up' : '/playground'}>
+              Make your own
+            </a>
+          )}
           {own && (
             <form class="starred" method="post" action={`/image/${image.slug}/favourite`}>
               <Star image={own} />
@@ -92,9 +104,14 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
         </div>
         <div class="row copies">
           {own && (
-            <button class="plain" type="button" data-copy="#prompt">
-              Copy prompt
-            </button>
+            <>
+              <button class="plain" type="button" data-copy="#prompt">
+                Copy prompt
+              </button>
+              <button class="plain" type="button" data-copy="" data-text={infotextOf(own)}>
+                Copy parameters
+              </button>
+            </>
           )}
           <button class="plain" type="button" data-copy="" data-text={pageUrl}>
             Copy link
@@ -120,7 +137,10 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
             </time>
           </Fact>
         </dl>
-        <p class="quiet small">This image is AI-generated.</p>
+        <p class="quiet small">
+          This image is AI-generated.
+          {own && ' Whoever has the link of this page can see the image; its prompt and parameters, only you.'}
+        </p>
         {own && folders.length > 0 && <FolderTicks image={own} folders={folders} ticked={inFolders} />}
         {own && <OwnExtras image={own} baseUrl={baseUrl} />}
       </section>
@@ -129,7 +149,7 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
 }
 
 /** The page of an image, for anyone who has its unguessable link; its owner sees how it was made. */
-export function imagePageRoutes(app: App, { ports, baseUrl }: WebsiteOptions): void {
+export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: WebsiteOptions): void {
   app.get<{ Params: { slug: string } }>('/image/:slug', async (request, reply) => {
     const { slug } = request.params
     const image = SLUG.test(slug) ? await ports.publishedImages.find(slug) : undefined
@@ -141,7 +161,7 @@ export function imagePageRoutes(app: App, { ports, baseUrl }: WebsiteOptions): v
     const [own, neighbours, folders = [], inFolders = []] = signedIn
       ? await ownView(signedIn.caller.account.id, slug)
       : []
-    const urls = { imageUrl: ports.images.url(slug), pageUrl: `${baseUrl}/image/${slug}`, baseUrl }
+    const urls = { imageUrl: ports.images.url(slug), pageUrl: `${baseUrl}/image/${slug}`, baseUrl, signUpIsOpen }
     return sendPage(reply, <ImagePage {...{ image, own, neighbours, folders, inFolders, signedIn }} {...urls} />)
   })
 
@@ -155,17 +175,29 @@ export function imagePageRoutes(app: App, { ports, baseUrl }: WebsiteOptions): v
 }
 
 const ownParams = z.object({ slug: z.string().regex(SLUG).catch('') })
+const kind = z.object({ as: z.enum(['parameters', 'png', 'webp']).catch('parameters') })
 const backBody = z.object({ back: nextPath.optional() }).catch({})
 const foldersBody = z.object({ folder: z.union([z.array(z.string()), z.string().transform((id) => [id])]).catch([]) })
 
 /** What an image's owner does with it. */
 export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { folders, deletions, gallery } = ports
+  const { folders, deletions, gallery, files } = ports
 
   app.post('/image/:slug/delete', { schema: { params: ownParams } }, async (request, reply) => {
     const deleted = await deleteSoon(deletions, sessionOf(request).caller.account.id, [request.params.slug])
     if (deleted === 0) throw imageNotFound()
     return reply.redirect('/gallery', 303)
+  })
+
+  app.get('/image/:slug/download', { schema: { params: ownParams, querystring: kind } }, async (request, reply) => {
+    const own = await gallery.image(sessionOf(request).caller.account.id, request.params.slug)
+    const png = own && (await files.read(own.slug))
+    if (!png) throw imageNotFound()
+    const { as } = request.query
+    const bytes =
+      as === 'webp' ? await files.webpOf(png) : as === 'png' ? png : files.withInfotext(png, infotextOf(own))
+    const ending = as === 'webp' ? 'webp' : 'png'
+    return sendDownload(reply, `${imageFileName(own)}.${ending}`, `image/${ending}`, bytes)
   })
 
   const star = (path: string, isFavourite: boolean, change: FolderStore['add']) =>

@@ -44,6 +44,26 @@ export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => (
   </>
 )
 
+/** The file, named after its prompt, in the form that one wants. */
+export const Downloads = ({ image: { slug } }: { image: OwnImage }) => (
+  <details class="acts downloads">
+    <summary class="button">Download</summary>
+    <div class="card stack">
+      {DOWNLOADS.map(([as, name]) => (
+        <a href={`/image/${slug}/download?as=${as}`} download="" data-download={as}>
+          {name}
+        </a>
+      ))}
+    </div>
+  </details>
+)
+
+const DOWNLOADS = [
+  ['parameters', 'PNG with its parameters'],
+  ['png', 'PNG without them'],
+  ['webp', 'WebP, smaller'],
+] as const
+
 interface FolderTicksProps {
   readonly image: OwnImage
   readonly folders: readonly Folder[]
