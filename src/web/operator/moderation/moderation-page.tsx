@@ -4,11 +4,11 @@ import { type LoggedRefusal, markWrong, type RepeatedRefusals } from '../../../c
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
 import { sendPage } from '../../parts/layout.js'
+import { actingOf } from '../../parts/operator-forms.js'
 import { Field, Notices, Pager } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { actingOf } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table, UserLink } from '../parts/operator-parts.js'
 

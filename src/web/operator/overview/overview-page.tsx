@@ -7,11 +7,11 @@ import { PAUSE_SCOPES, type Pausable, pause, resume } from '../../../core/operat
 import type { App } from '../../../http/shared/fastify-app.js'
 import { isStorable } from '../../../lib/text.js'
 import { sendFragment, sendPage } from '../../parts/layout.js'
+import { byOf, ReasonField, reason } from '../../parts/operator-forms.js'
 import { Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { byOf, reason } from '../parts/operator-forms.js'
-import { OperatorLayout, ReasonField } from '../parts/operator-layout.js'
+import { OperatorLayout } from '../parts/operator-layout.js'
 import { isPaused } from '../parts/operator-parts.js'
 import { OverviewParts } from './overview-parts.js'
 

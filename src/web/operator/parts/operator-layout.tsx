@@ -1,8 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { Layout } from '../../parts/layout.js'
-import { Field } from '../../parts/page-parts.js'
 
 const LINKS = [
   ['/operator', 'Overview'],
@@ -57,17 +55,3 @@ export const OperatorLayout = ({ title, signedIn, path, aside, script, live = fa
 )
 
 const isWithin = (path: string, href: string) => path === href || (href !== '/operator' && path.startsWith(`${href}/`))
-
-interface ReasonFieldProps {
-  /** Unique within the page. */
-  readonly id: string
-  /** Where the page has one called Reason already. */
-  readonly label?: string
-  /** What was typed before. */
-  readonly value?: string
-}
-
-/** The field that asks why: every act is recorded with its reason. */
-export const ReasonField = ({ id, label = 'Reason', value }: ReasonFieldProps) => (
-  <Field id={id} label={label} name="reason" value={value} maxlength={MAX_REASON_LENGTH} required autocomplete="off" />
-)

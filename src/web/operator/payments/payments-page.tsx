@@ -15,12 +15,12 @@ import {
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { money } from '../../parts/money.js'
+import { Act, actingOf, line, readForm, reason } from '../../parts/operator-forms.js'
 import { Field, Notices } from '../../parts/page-parts.js'
 import { Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { Act, actingOf, line, readForm, reason } from '../parts/operator-forms.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table, UserLink } from '../parts/operator-parts.js'
 

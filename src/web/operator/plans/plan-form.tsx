@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { Plan } from '../../../core/accounts/plan.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { invalidParameter } from '../../../core/errors.js'
+import { ReasonField } from '../../parts/operator-forms.js'
 import { Field } from '../../parts/page-parts.js'
-import { ReasonField } from '../parts/operator-layout.js'
 
 const text = z.string().catch('')
 

@@ -5,10 +5,9 @@ import { LARGE_GRANT } from '../../../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
+import { Act, ReasonField } from '../../parts/operator-forms.js'
 import { Fact, Field } from '../../parts/page-parts.js'
 import { counted, Moment, number } from '../../parts/text.js'
-import { Act } from '../parts/operator-forms.js'
-import { ReasonField } from '../parts/operator-layout.js'
 
 export interface CreditValues {
   readonly amount: string

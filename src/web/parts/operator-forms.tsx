@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify'
 import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
-import { AppError } from '../../../core/errors.js'
-import { clearLeftovers } from '../../../core/generations/cancel.js'
-import { type Acting, actingAs } from '../../../core/operator/acting.js'
-import type { Administration } from '../../../core/operator/administration.js'
-import { type ActedBy, MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
-import { isLine } from '../../../lib/text.js'
-import type { WebsitePorts } from '../../shared/ports.js'
-import { sessionOf } from '../../shared/session-cookie.js'
-import { ReasonField } from './operator-layout.js'
+import { AppError } from '../../core/errors.js'
+import { clearLeftovers } from '../../core/generations/cancel.js'
+import { type Acting, actingAs } from '../../core/operator/acting.js'
+import type { Administration } from '../../core/operator/administration.js'
+import { type ActedBy, MAX_REASON_LENGTH } from '../../core/operator/operator-actions.js'
+import { isLine } from '../../lib/text.js'
+import type { WebsitePorts } from '../shared/ports.js'
+import { sessionOf } from '../shared/session-cookie.js'
+import { Field } from './page-parts.js'
 
 /** One line that people can read, of a form; a field that is missing is empty. */
 export const line = (maxLength: number, problem: string) =>
@@ -93,4 +93,18 @@ export const Act = ({ id, action, name, button, of, children }: ActProps) => (
       </button>
     </form>
   </details>
+)
+
+interface ReasonFieldProps {
+  /** Unique within the page. */
+  readonly id: string
+  /** Where the page has one called Reason already. */
+  readonly label?: string
+  /** What was typed before. */
+  readonly value?: string
+}
+
+/** The field that asks why: every act is recorded with its reason. */
+export const ReasonField = ({ id, label = 'Reason', value }: ReasonFieldProps) => (
+  <Field id={id} label={label} name="reason" value={value} maxlength={MAX_REASON_LENGTH} required autocomplete="off" />
 )
