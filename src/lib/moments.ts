@@ -17,6 +17,9 @@ const DAY_MS = 86_400_000
 /** The last moment of a day in UTC, to the millisecond. @param day its first moment */
 export const endOfDay = (day: Date): Date => new Date(day.getTime() + DAY_MS - 1)
 
+/** Whether it is the last moment of a day in UTC. */
+export const isEndOfDay = (at: Date): boolean => (at.getTime() + 1) % DAY_MS === 0
+
 /** When something is to end: a date is the last moment of that day. */
 export const endOf = ({ at, isDay }: { readonly at: Date; readonly isDay: boolean }): Date =>
   isDay ? endOfDay(at) : at

@@ -1,3 +1,5 @@
+import { isEndOfDay } from '../../lib/moments.js'
+
 /** With the thousands apart, and a real minus sign. */
 export const number = (value: number): string => value.toLocaleString('en').replace('-', '−')
 
@@ -21,6 +23,10 @@ export const Moment = ({ at, only }: { at: Date; only?: 'date' }) => (
     {only ? IN_UTC.date.format(at) : `${IN_UTC.time.format(at)} UTC`}
   </time>
 )
+
+/** When something ends. A whole day is one in UTC for every reader, as in the form that set it. */
+export const End = ({ at }: { at: Date }) =>
+  isEndOfDay(at) ? <time datetime={at.toISOString()}>{IN_UTC.date.format(at)}</time> : <Moment at={at} />
 
 // The first that fits: many browsers also name those that they resemble.
 const BROWSERS: readonly (readonly [RegExp, string])[] = [

@@ -5,7 +5,7 @@ import { givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenKey, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { givenEndedGeneration } from '../../support/stand-in-worker.js'
-import { visit } from '../../support/website-client.js'
+import { textOf, visit } from '../../support/website-client.js'
 
 const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
 
@@ -171,6 +171,22 @@ describe('the limits of a key', () => {
     expect((await post(path, { until: '', monthly_limit: '7' })).html).toContain('The key has its new limits.')
     const [changed] = (await keysOf(user)).filter(({ name }) => name === 'shop')
     expect(changed).toMatchObject({ expiresAt: null, monthlyLimit: 7, models: null })
+  })
+
+  it('keep an end with a time of day while its day stays the same in the form, and say the time', async () => {
+    const { user, cookie, post } = await given()
+    const end = new Date('2099-03-31T12:30:00Z')
+    await operatorKeyStore(context.service.db).change(user.keyId, { expiresAt: end })
+    const { html } = await visit(context.service.url, `/keys?limits=${user.keyId}`, { cookie })
+    expect(html).toContain('value="2099-03-31"')
+    expect(html).toContain('It ends at 12:30 on that day, until you choose another.')
+    const path = `/keys/${user.keyId}/limits`
+    const saved = await post(path, { until: '2099-03-31', monthly_limit: '7' })
+    expect(await keysOf(user)).toMatchObject([{ expiresAt: end, monthlyLimit: 7 }])
+    expect(textOf(saved.html)).toMatch(/Until Mar 31, 2099, 12:30\sPM UTC/)
+    const moved = await post(path, { until: '2099-04-01' })
+    expect(await keysOf(user)).toMatchObject([{ expiresAt: new Date('2099-04-01T23:59:59.999Z') }])
+    expect(textOf(moved.html)).toContain('Until Apr 1, 2099')
   })
 
   it('keep models that are not on offer now, so that a key for these alone does not become one for all', async () => {

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import type { KeyLimits, OwnKey } from '../../../core/accounts/api-key.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { endOfDay } from '../../../lib/moments.js'
+import { endOfDay, isEndOfDay } from '../../../lib/moments.js'
 import { Field } from '../../parts/page-parts.js'
-import { counted, Moment, number } from '../../parts/text.js'
+import { counted, End, number } from '../../parts/text.js'
 
 export const NO_LIMITS: KeyLimits = { expiresAt: null, monthlyLimit: null, models: null }
 
@@ -23,8 +23,8 @@ export const LimitFields = (of: {
         name="until"
         label="Works until the end of"
         type="date"
-        value={limits.expiresAt?.toISOString().slice(0, 10) ?? ''}
-        hint="A day in UTC. Empty: without an end."
+        value={limits.expiresAt ? dayOf(limits.expiresAt) : ''}
+        hint={`A day in UTC. Empty: without an end.${limits.expiresAt ? timeOf(limits.expiresAt) : ''}`}
       />
       <Field
         id={`limit-${id}`}
@@ -59,12 +59,15 @@ export const LimitFields = (of: {
   )
 }
 
+const dayOf = (at: Date) => at.toISOString().slice(0, 10)
+const timeOf = (at: Date) =>
+  isEndOfDay(at) ? '' : ` It ends at ${at.toISOString().slice(11, 16)} on that day, until you choose another.`
+
 export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: OwnKey }) => (
   <>
     {expiresAt && (
       <span class="reason small">
-        {expiresAt.getTime() > Date.now() ? 'Until ' : <span class="badge bad">Expired</span>}{' '}
-        <Moment at={expiresAt} only="date" />
+        {expiresAt.getTime() > Date.now() ? 'Until' : <span class="badge bad">Expired</span>} <End at={expiresAt} />
       </span>
     )}
     {monthlyLimit !== null && (
@@ -97,6 +100,12 @@ export const LimitForm = ({ of: key, models }: { of: OwnKey; models: readonly Mo
     </div>
   </form>
 )
+
+/** The form knows only the day: the same day keeps the moment that was set. */
+export const withKeptEnd = (limits: KeyLimits, before: Date | null | undefined): KeyLimits => {
+  const isKept = before && limits.expiresAt?.getTime() === endOfDay(new Date(dayOf(before))).getTime()
+  return isKept ? { ...limits, expiresAt: before } : limits
+}
 
 /** Sends the form by htmx and swaps #keys: a reload of the page then repeats nothing. */
 export const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })

@@ -8,20 +8,20 @@ import {
   type OwnKey,
   renameOwnKey,
   revokeOwnKey,
-  shownKey,
 } from '../../../core/accounts/api-key.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { SecretField } from '../../parts/account-fields.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
-import { Cell, Notices } from '../../parts/page-parts.js'
+import { Notices } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
-import { counted, Moment } from '../../parts/text.js'
+import { Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { inPlace, LimitFields, LimitForm, Limits, limitsForm, NO_LIMITS } from './key-limits.js'
+import { inPlace, LimitFields, LimitForm, limitsForm, NO_LIMITS, withKeptEnd } from './key-limits.js'
+import { KeyTable } from './key-table.js'
 
 interface KeysView {
   readonly signedIn: SignedIn
@@ -76,7 +76,7 @@ const Keys = (view: KeysView) => {
         {keys.length === 0 ? (
           <p class="empty">No keys yet. {active && 'Create the first one above.'}</p>
         ) : (
-          <KeyTable {...view} />
+          <KeyTable keys={keys} keyPrefix={view.keyPrefix} />
         )}
       </div>
     </div>
@@ -163,87 +163,6 @@ const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
   )
 }
 
-const KeyTable = ({ keys, keyPrefix }: KeysView) => (
-  <section class="scroll" tabindex={0} aria-label="Your keys">
-    <table class="stacking">
-      <thead>
-        <tr>
-          <th>Name</th>
-          <th>Created</th>
-          <th>Last used</th>
-          <th class="number">Spent in 30 days</th>
-          <th>
-            <span class="hidden-visually">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <KeyRow key={key.id} of={key} prefix={keyPrefix} />
-        ))}
-      </tbody>
-    </table>
-  </section>
-)
-
-const KeyRow = ({ of: key, prefix }: { of: OwnKey; prefix: string }) => {
-  const path = `/keys/${key.id}`
-  const personal = key.kind === 'personal'
-  return (
-    <tr>
-      <td class="first">
-        <b id={`name-${key.id}`}>
-          <bdi>{key.name || 'Unnamed'}</bdi>
-        </b>{' '}
-        {!personal && <span class="badge">{key.kind}</span>}
-        <br />
-        <code class="quiet">{shownKey(key, prefix)}</code>
-        <Limits of={key} />
-      </td>
-      <Cell label="Created">
-        <Moment at={key.createdAt} only="date" />
-      </Cell>
-      <Cell label="Last used">{key.lastUsedAt ? <Moment at={key.lastUsedAt} /> : 'Never used'}</Cell>
-      <Cell label="Spent in 30 days" class="number">
-        {key.kind === 'developer' ? 'Metered' : counted(key.spent, 'credit')}
-      </Cell>
-      <td class="actions">
-        <div class="row">
-          {personal && (
-            <details>
-              <summary aria-describedby={`name-${key.id}`}>Rename</summary>
-              <form method="post" action={`${path}/rename`} class="beside" {...inPlace(`${path}/rename`)}>
-                <label class="hidden-visually" for={`new-${key.id}`}>
-                  New name
-                </label>
-                <input id={`new-${key.id}`} name="name" value={key.name} autocomplete="off" required />
-                <button class="small" type="submit">
-                  Save
-                </button>
-              </form>
-            </details>
-          )}
-          {personal && (
-            <a href={`/keys?limits=${key.id}#limits`} aria-describedby={`name-${key.id}`}>
-              Limits
-            </a>
-          )}
-          <form method="post" action={`${path}/revoke`} {...inPlace(`${path}/revoke`)}>
-            <button
-              class="small danger"
-              type="submit"
-              data-confirm="Revoke for good?"
-              aria-describedby={`name-${key.id}`}
-            >
-              Revoke
-            </button>
-          </form>
-        </div>
-      </td>
-    </tr>
-  )
-}
-
 const body = z.object({ name: z.string().catch('') })
 const params = z.object({ id: z.string() })
 const query = z.object({ limits: z.string().optional().catch(undefined) })
@@ -275,11 +194,14 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
   })
 
   app.post('/keys/:id/limits', { schema: { params, body: limitsForm } }, (request, reply) => {
+    const { account } = request.caller
+    const { id } = request.params
     const change = async () => {
-      await limitOwnKey(ownKeys, request.caller.account, request.params.id, request.body)
+      const before = (await ownKeys.list(account.id)).find((key) => key.id === id)
+      await limitOwnKey(ownKeys, account, id, withKeptEnd(request.body, before?.expiresAt))
       return { done: 'The key has its new limits.' }
     }
-    return act(request, reply, change, { limits: request.params.id })
+    return act(request, reply, change, { limits: id })
   })
 
   app.post('/keys/:id/rename', { schema: { params, body } }, (request, reply) =>
