@@ -101,6 +101,7 @@ const PAGES = [
   'POST /keys/:id/rename',
   'POST /keys/:id/limits',
   'POST /keys/:id/revoke',
+  ...['', '/:id/rename', '/:id/revoke'].map((act) => `POST /keys/operator${act}`),
   'GET /webhooks',
   'POST /webhooks',
   'GET /webhooks/:id',

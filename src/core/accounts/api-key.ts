@@ -62,10 +62,10 @@ export interface KeyLimits {
   readonly models: readonly number[] | null
 }
 
-/** A key that works. Personal keys are their owner's to make; the others, the operator's: their owner sees and revokes them. */
+/** A key that works. Personal keys are their owner's to make; developer keys, an operator's: their owner sees and revokes them. */
 export interface OwnKey extends KeyLimits {
   readonly id: string
-  readonly kind: Exclude<ApiKeyKind, 'website'>
+  readonly kind: Exclude<ApiKeyKind, 'website' | 'operator'>
   readonly name: string
   readonly hint: string
   readonly createdAt: Date
@@ -80,7 +80,7 @@ interface NewKey extends Pick<OwnKey, 'name' | 'hint'>, KeyLimits {
   readonly hash: Buffer
 }
 
-/** The account's own keys that work; another account's, and the website's own, are never found. */
+/** The account's own keys that work; another account's, the website's own and operator keys are never found. */
 export interface OwnKeyStore {
   /** Newest first, developer keys last. */
   list(accountId: string): Promise<OwnKey[]>
@@ -125,9 +125,10 @@ export async function revokeOwnKey(store: OwnKeyStore, account: Account, id: str
 }
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-const keyNotFound = () => new AppError('not_found', 'You have no such key: it may be revoked. Reload the page.')
+export const keyNotFound = () => new AppError('not_found', 'You have no such key: it may be revoked. Reload the page.')
 
-function requireLimits(limits: KeyLimits): KeyLimits {
+/** @throws invalid_request */
+export function requireLimits(limits: KeyLimits): KeyLimits {
   const { expiresAt, monthlyLimit } = limits
   if (expiresAt && !(expiresAt.getTime() > Date.now()))
     throw invalidParameter('until', 'The end of a key must be a later date, like 2027-01-31; leave it empty for none.')
@@ -139,7 +140,8 @@ function requireLimits(limits: KeyLimits): KeyLimits {
   return limits
 }
 
-function requireKeyName(text: string): string {
+/** @returns it without the spaces around it. @throws invalid_request */
+export function requireKeyName(text: string): string {
   const name = text.trim()
   if (isLine(name, KEY_NAME_LENGTH)) return name
   throw invalidParameter('name', `Give the key a name of 1 to ${KEY_NAME_LENGTH} characters, on one line.`)

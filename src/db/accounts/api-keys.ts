@@ -1,4 +1,4 @@
-import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { OwnKey, OwnKeyStore } from '../../core/accounts/api-key.js'
 import type { KeyHolder, OperatorKeys } from '../../core/operator/keys.js'
 import { type Database, withTransaction } from '../client.js'
@@ -100,7 +100,7 @@ const LIST = statement<OwnKey>('list_own_keys')`
              sum(spent) FILTER (WHERE is_of_month)::bigint AS spent_this_month
         FROM (${SPENT_BY_KEY}) recent GROUP BY api_key_id
     ) by_key ON by_key.api_key_id = ${k.id}
-   WHERE ${k.userId} = ${ACCOUNT} AND ${k.kind} <> 'website' AND ${k.revokedAt} IS NULL
+   WHERE ${k.userId} = ${ACCOUNT} AND ${k.kind} IN ('personal', 'developer') AND ${k.revokedAt} IS NULL
    ORDER BY ${k.kind} DESC, ${k.createdAt} DESC, ${k.id}`
 
 export const ownKeyStore = (db: Database): OwnKeyStore => {
@@ -125,7 +125,7 @@ export const ownKeyStore = (db: Database): OwnKeyStore => {
     },
 
     async revoke(accountId, id) {
-      const own = and(eq(k.id, id), eq(k.userId, accountId), ne(k.kind, 'website'))
+      const own = and(eq(k.id, id), eq(k.userId, accountId), inArray(k.kind, ['personal', 'developer']))
       return (
         (
           await orm

@@ -101,7 +101,7 @@ interface ReasonFieldProps {
   /** Where the page has one called Reason already. */
   readonly label?: string
   /** What was typed before. */
-  readonly value?: string
+  readonly value?: string | undefined
 }
 
 /** The field that asks why: every act is recorded with its reason. */

@@ -86,6 +86,40 @@ describeInBrowser('the keys page in a browser', () => {
     expect(key?.models).toHaveLength(1)
   })
 
+  it('makes an operator key that is shown once, renames it, and revokes it after asking why', async () => {
+    const { service } = context
+    const { user, cookie } = await given()
+    await service.db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [user.id])
+    const { page, violations, scrollsSideways } = await browser.open(service.url, cookie)
+    await page.goto('/keys')
+    await page.getByText('New operator key').click()
+    const form = page.getByRole('form', { name: 'New operator key' })
+    await form.getByLabel('Name').fill(HOSTILE)
+    await form.getByLabel('What it may do').selectOption('models')
+    await form.getByLabel('Why').fill('a script')
+    await form.getByRole('button').click()
+    const key = await page.getByRole('textbox', { name: 'Your new key' }).inputValue()
+    const status = async () => (await call(service.url, 'GET', '/admin/v1/queue', { key })).status
+    expect(await status()).toBe(200)
+    const row = page.getByRole('row').filter({ hasText: 'models' })
+    await row.getByText('Rename').click()
+    await row.getByLabel('New name').fill('queue')
+    await row.getByLabel('Why').first().fill('shorter')
+    await row.getByRole('button', { name: 'Save' }).click()
+    const renamed = page.getByRole('row').filter({ hasText: 'queue' })
+    await renamed.getByText('Revoke', { exact: true }).click()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      expect(await violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    await renamed.getByRole('textbox', { name: 'Why' }).fill('no longer needed')
+    await renamed.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByRole('status').filter({ hasText: 'is revoked' }).waitFor()
+    expect(await status()).toBe(401)
+  })
+
   it('leads to the sign-in page and creates no key once the session has ended', async () => {
     const { service } = context
     const { user, cookie } = await given()

@@ -218,3 +218,92 @@ describe('the limits of a key', () => {
     expect((await other.post(`/keys/${keyId}/limits`, { monthly_limit: '1' })).status).toBe(404)
   })
 })
+
+describe('operator keys', () => {
+  async function givenOperator() {
+    const { db } = context.service
+    const signedIn = await given({ subscription: null })
+    await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [signedIn.user.id])
+    const status = async (key: string) => (await call(context.service.url, 'GET', '/admin/v1/queue', { key })).status
+    const stored = async () =>
+      (await operatorKeyStore(db).list(signedIn.user.id)).filter((it) => it.kind === 'operator')
+    const acts = async () => {
+      const { rows } = await db.pool.query(
+        'SELECT action, actor, reason FROM operator_actions WHERE target = $1 ORDER BY id',
+        [signedIn.user.username],
+      )
+      return rows
+    }
+    return { ...signedIn, status, stored, acts }
+  }
+  const NEW = { name: 'reports', scope: 'accounts', until: '2099-03-31', reason: 'the shop' }
+  const operatorKeyIn = (html: string) => /value="(easel-operator_\w{38})"/.exec(html)?.[1] as string
+
+  it('are made with a scope and an end, renamed and revoked, each with a reason in the log', async () => {
+    const { user, post, get, status, stored, acts } = await givenOperator()
+    const made = await post('/keys/operator', NEW)
+    const key = operatorKeyIn(made.html)
+    expect(await status(key)).toBe(200)
+    expect(made.html).toContain(`/admin/v1/queue`)
+    const [{ id, ...facts } = { id: '' }] = await stored()
+    expect(facts).toMatchObject({ name: 'reports', scope: 'accounts', expiresAt: new Date('2099-03-31T23:59:59.999Z') })
+    const page = (await get()).html
+    expect(page).not.toContain(key)
+    expect(textOf(page)).toContain(`easel-operator_…${key.slice(-4)}`)
+    expect(textOf(page)).toContain('Until Mar 31, 2099')
+
+    const renamed = await post(`/keys/operator/${id}/rename`, { name: 'figures', reason: 'clearer' })
+    expect(renamed.html).toContain('The key has its new name.')
+    expect(await stored()).toMatchObject([{ name: 'figures' }])
+    const revoked = await post(`/keys/operator/${id}/revoke`, { reason: 'no more shop' })
+    expect(revoked.html).toContain('The key is revoked.')
+    expect(await status(key)).toBe(401)
+    expect((await get()).html).not.toContain('<bdi>figures</bdi>')
+    const actor = user.username
+    expect(await acts()).toEqual([
+      { actor, action: `created operator key ${id} with the scope accounts`, reason: 'the shop' },
+      { actor, action: `changed key ${id}`, reason: 'clearer' },
+      { actor, action: `revoked key ${id}`, reason: 'no more shop' },
+    ])
+  })
+
+  it.each([
+    [{ reason: ' ' }, 'Say why in one line'],
+    [{ name: '' }, 'Give the key a name of 1 to 60 characters, on one line.'],
+    [{ scope: 'some' }, 'Choose what the key may do.'],
+    [{ until: '2020-01-01' }, 'The end of a key must be a later date'],
+  ])('are refused in one sentence beside what was typed, and none is made: %j', async (wrong, sentence) => {
+    const { post, stored, acts } = await givenOperator()
+    const { status, html } = await post('/keys/operator', { ...NEW, name: 'reports', ...wrong })
+    expect([status, html.includes(sentence)]).toEqual([400, true])
+    expect(html).toMatch(/<details open>\s*<summary>New operator key/)
+    expect(await stored()).toEqual([])
+    expect(await acts()).toEqual([])
+  })
+
+  it('of another operator, or of another kind, can be neither renamed nor revoked there', async () => {
+    const [{ user, post, acts }, other] = [await givenOperator(), await givenOperator()]
+    await other.post('/keys/operator', NEW)
+    const [theirs] = await other.stored()
+    for (const id of [theirs?.id, user.keyId, crypto.randomUUID(), "'"]) {
+      const path = `/keys/operator/${encodeURIComponent(`${id}`)}`
+      expect((await post(`${path}/rename`, { name: 'mine', reason: 'x' })).status).toBe(404)
+      expect((await post(`${path}/revoke`, { reason: 'x' })).status).toBe(404)
+    }
+    expect(await other.stored()).toMatchObject([{ name: 'reports', revokedAt: null }])
+    expect(await acts()).toEqual([])
+  })
+
+  it('do not exist for who is no operator, or is none any more', async () => {
+    const { user, post, get, stored } = await givenOperator()
+    await post('/keys/operator', NEW)
+    const [{ id } = { id: '' }] = await stored()
+    await context.service.db.pool.query(`UPDATE users SET role = 'subscriber' WHERE id = $1`, [user.id])
+    const { html } = await get()
+    expect(html).not.toMatch(/operator/i)
+    for (const path of ['/keys/operator', `/keys/operator/${id}/rename`, `/keys/operator/${id}/revoke`])
+      expect((await post(path, NEW)).status).toBe(404)
+    expect((await post(`/keys/${id}/revoke`)).status).toBe(404)
+    expect(await stored()).toMatchObject([{ name: 'reports', revokedAt: null }])
+  })
+})

@@ -180,11 +180,11 @@ const KeysCard = ({ keys, keyPrefix, path, isDeleted }: CardProps & { readonly i
   <section class="card stack" aria-labelledby="keys">
     <h2 id="keys">Keys</h2>
     {keys.length === 0 && <p class="quiet">No keys.</p>}
-    {keys.map(({ id, kind, name, hint, createdAt, lastUsedAt, revokedAt }) => (
+    {keys.map(({ id, kind, scope, name, hint, createdAt, lastUsedAt, revokedAt }) => (
       <div class="entry">
         <div>
           <bdi>{name || 'Unnamed'}</bdi> <code class="quiet">{shownKey({ kind, hint }, keyPrefix)}</code>{' '}
-          {kind !== 'personal' && <span class="badge">{kind}</span>}{' '}
+          {kind !== 'personal' && <span class="badge">{scope ? `${kind}: ${scope}` : kind}</span>}{' '}
           {revokedAt && <span class="badge bad">revoked</span>}
           <div class="quiet small">
             Created <Moment at={createdAt} />, {lastUsedAt ? 'last used ' : 'never used'}

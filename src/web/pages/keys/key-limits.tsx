@@ -63,7 +63,9 @@ const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 const timeOf = (at: Date) =>
   isEndOfDay(at) ? '' : ` It ends at ${at.toISOString().slice(11, 16)} on that day, until you choose another.`
 
-export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: OwnKey }) => (
+type Limited = KeyLimits & Pick<OwnKey, 'spentThisMonth'>
+
+export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: Limited }) => (
   <>
     {expiresAt && (
       <span class="reason small">
@@ -111,7 +113,13 @@ export const withKeptEnd = (limits: KeyLimits, before: Date | null | undefined):
 export const inPlace = (path: string) => ({ 'hx-post': path, 'hx-target': '#keys', 'hx-swap': 'outerHTML' })
 
 const NOT_A_DATE = new Date(Number.NaN)
-/** What cannot be read becomes what the core refuses, with its sentence. */
+/** The end of a day that was typed. What cannot be read becomes what the core refuses, with its sentence. */
+export function endOn(until: string): Date | null {
+  const day = z.iso.date().safeParse(until.trim())
+  return until.trim() === '' ? null : day.success ? endOfDay(new Date(day.data)) : NOT_A_DATE
+}
+
+/** What cannot be read becomes what the core refuses, here, too. */
 export const limitsForm = z
   .object({
     until: z.string().catch(''),
@@ -123,9 +131,8 @@ export const limitsForm = z
       .flat()
       .filter((it) => /^\d{1,15}$/.test(it))
       .map(Number)
-    const day = z.iso.date().safeParse(until.trim())
     return {
-      expiresAt: until.trim() === '' ? null : day.success ? endOfDay(new Date(day.data)) : NOT_A_DATE,
+      expiresAt: endOn(until),
       monthlyLimit: monthly_limit.trim() === '' ? null : /^\d{1,16}$/.test(monthly_limit) ? Number(monthly_limit) : 0,
       models: ids.length > 0 ? ids : null,
     }

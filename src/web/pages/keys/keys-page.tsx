@@ -6,11 +6,13 @@ import {
   limitOwnKey,
   MAX_KEYS,
   type OwnKey,
+  operatorKeyPrefix,
   renameOwnKey,
   revokeOwnKey,
 } from '../../../core/accounts/api-key.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import type { AdministeredKey } from '../../../core/operator/keys.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { SecretField } from '../../parts/account-fields.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
@@ -19,9 +21,16 @@ import { samplesOf } from '../../parts/samples.js'
 import { Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { sessionOf } from '../../shared/session-cookie.js'
+import { requireOperator, sessionOf } from '../../shared/session-cookie.js'
 import { inPlace, LimitFields, LimitForm, limitsForm, NO_LIMITS, withKeptEnd } from './key-limits.js'
 import { KeyTable } from './key-table.js'
+import {
+  OperatorKeys,
+  type OperatorKeysView,
+  operatorKeyActs,
+  operatorKeyForm,
+  operatorKeysOf,
+} from './operator-keys.js'
 
 interface KeysView {
   readonly signedIn: SignedIn
@@ -30,6 +39,8 @@ interface KeysView {
   readonly baseUrl: string
   /** On offer. */
   readonly models: readonly ModelVersion[]
+  /** Of an operator. */
+  readonly operatorKeys?: readonly AdministeredKey[] | undefined
   /** The key that was created just now: shown this once. */
   readonly created?: string | undefined
   /** What was done. */
@@ -37,6 +48,8 @@ interface KeysView {
   /** Why it was not done, and the name that was typed. */
   readonly problem?: string | undefined
   readonly name?: string | undefined
+  /** What was typed into the form for an operator key. */
+  readonly asked?: OperatorKeysView['asked']
   /** The ID of the key whose limits are to be changed. */
   readonly limits?: string | undefined
 }
@@ -62,7 +75,7 @@ const Keys = (view: KeysView) => {
   const limited = keys.find(({ id, kind }) => id === view.limits && kind === 'personal')
   return (
     <div id="keys" class="stack">
-      {created && <NewKey value={created} baseUrl={view.baseUrl} />}
+      {created && <NewKey value={created} {...view} />}
       <Notices done={done} problem={problem} takesFocus />
       {limited ? (
         <LimitForm of={limited} models={view.models} />
@@ -79,27 +92,33 @@ const Keys = (view: KeysView) => {
           <KeyTable keys={keys} keyPrefix={view.keyPrefix} />
         )}
       </div>
+      {view.operatorKeys && <OperatorKeys {...view} operatorKeys={view.operatorKeys} />}
     </div>
   )
 }
 
-const readAccount = (baseUrl: string) =>
-  samplesOf({ method: 'GET', url: `${baseUrl}/api/v1/account`, body: undefined, contentType: 'application/json' }).curl
+const curlOf = (url: string) => samplesOf({ method: 'GET', url, body: undefined, contentType: 'application/json' }).curl
 
-const NewKey = ({ value, baseUrl }: { value: string; baseUrl: string }) => (
-  <section class="card new-secret" aria-labelledby="new-key">
-    <h2 id="new-key">Copy your key now</h2>
-    <p>It is shown this once: only its fingerprint is stored. Keep it secret, like a password.</p>
-    <SecretField id="key" label="Your new key" value={value} />
-    <p class="small quiet">Try it. This request only reads your account and costs nothing:</p>
-    <div class="code">
-      <pre id="curl">{readAccount(baseUrl).replace('$EASEL_KEY', () => value)}</pre>
-      <button class="small" type="button" data-copy="#curl">
-        Copy the request
-      </button>
-    </div>
-  </section>
-)
+const NewKey = ({ value, baseUrl, keyPrefix }: { value: string; baseUrl: string; keyPrefix: string }) => {
+  const isOperators = value.startsWith(`${operatorKeyPrefix(keyPrefix)}_`)
+  const sample = curlOf(isOperators ? `${baseUrl}/admin/v1/queue` : `${baseUrl}/api/v1/account`)
+  return (
+    <section class="card new-secret" aria-labelledby="new-key">
+      <h2 id="new-key">Copy your key now</h2>
+      <p>It is shown this once: only its fingerprint is stored. Keep it secret, like a password.</p>
+      <SecretField id="key" label="Your new key" value={value} />
+      <p class="small quiet">
+        Try it. This request only reads {isOperators ? 'what waits and runs' : 'your account and costs nothing'}:
+      </p>
+      <div class="code">
+        <pre id="curl">{sample.replace('$EASEL_KEY', () => value)}</pre>
+        <button class="small" type="button" data-copy="#curl">
+          Copy the request
+        </button>
+      </div>
+    </section>
+  )
+}
 
 const CreateForm = ({ keys, models, name = '', problem }: KeysView) => {
   const held = keys.filter(({ kind }) => kind === 'personal').length
@@ -168,14 +187,20 @@ const params = z.object({ id: z.string() })
 const query = z.object({ limits: z.string().optional().catch(undefined) })
 
 /** Your keys. Each act answers with the list as it is then: as a part of the page for htmx, else as the page. */
-export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOptions): void {
+export function keyRoutes(app: App, options: WebsiteOptions): void {
+  const { ports, keyPrefix, baseUrl } = options
   const { ownKeys } = ports
-  type News = Pick<KeysView, 'created' | 'done' | 'problem' | 'name' | 'limits'>
+  type News = Pick<KeysView, 'created' | 'done' | 'problem' | 'name' | 'limits' | 'asked'>
 
   const show = async (request: FastifyRequest, reply: FastifyReply, news: News) => {
     const signedIn = sessionOf(request)
-    const [keys, models] = await Promise.all([ownKeys.list(signedIn.caller.account.id), ports.models.listEnabled()])
-    const view = { ...news, signedIn, keyPrefix, baseUrl, keys, models }
+    const { id } = signedIn.caller.account
+    const [keys, models, operatorKeys] = await Promise.all([
+      ownKeys.list(id),
+      ports.models.listEnabled(),
+      signedIn.role === 'operator' ? operatorKeysOf(options, id) : undefined,
+    ])
+    const view = { ...news, signedIn, keyPrefix, baseUrl, keys, models, operatorKeys }
     return isFragment(request) ? sendFragment(reply, <Keys {...view} />) : sendPage(reply, <KeysPage {...view} />)
   }
 
@@ -207,16 +232,45 @@ export function keyRoutes(app: App, { ports, keyPrefix, baseUrl }: WebsiteOption
   app.post('/keys/:id/rename', { schema: { params, body } }, (request, reply) =>
     act(request, reply, async () => {
       await renameOwnKey(ownKeys, request.caller.account, request.params.id, request.body.name)
-      return { done: 'The key has its new name.' }
+      return RENAMED
     }),
   )
 
   app.post('/keys/:id/revoke', { schema: { params } }, (request, reply) =>
     act(request, reply, async () => {
       await revokeOwnKey(ownKeys, request.caller.account, request.params.id)
-      // Whoever restores an older database has to revoke it again.
-      request.log.info({ keyId: request.params.id }, 'key revoked')
-      return { done: 'The key is revoked. It works nowhere any more.' }
+      return revoked(request, request.params.id)
     }),
   )
+
+  const { create, rename, revoke } = operatorKeyActs(options)
+  const ofOperators = { onRequest: requireOperator }
+
+  app.post('/keys/operator', ofOperators, (request, reply) =>
+    act(request, reply, async () => ({ created: await create(request) }), {
+      asked: operatorKeyForm.parse(request.body ?? {}),
+    }),
+  )
+
+  app.post('/keys/operator/:id/rename', { ...ofOperators, schema: { params } }, (request, reply) =>
+    act(request, reply, async () => {
+      await rename(request, request.params.id)
+      return RENAMED
+    }),
+  )
+
+  app.post('/keys/operator/:id/revoke', { ...ofOperators, schema: { params } }, (request, reply) =>
+    act(request, reply, async () => {
+      await revoke(request, request.params.id)
+      return revoked(request, request.params.id)
+    }),
+  )
+}
+
+const RENAMED = { done: 'The key has its new name.' }
+
+function revoked({ log }: FastifyRequest, keyId: string) {
+  // Whoever restores an older database has to revoke it again.
+  log.info({ keyId }, 'key revoked')
+  return { done: 'The key is revoked. It works nowhere any more.' }
 }
