@@ -2,9 +2,13 @@ import { type Loader, transform } from 'esbuild'
 import { expect, it } from 'vitest'
 import { givenSession } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
+import { memoryPayments } from '../support/memory-payments.js'
 import { useService } from '../support/service.js'
 
-const context = useService()
+/** Something is sold. */
+const context = useService({ server: { payment: { provider: memoryPayments(), graceDays: 3 } } })
+
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 
 /** For who is signed in. */
 const OWN_PAGES = [
@@ -16,7 +20,13 @@ const OWN_PAGES = [
   '/webhooks',
   '/operator',
   '/operator/plans',
+  '/operator/payments',
+  '/operator/users',
   '/operator/figures',
+  `/operator/figures?from=${daysAgo(61)}`,
+  `/operator/figures?from=${daysAgo(364)}`,
+  `/usage?from=${daysAgo(364)}`,
+  '/pricing',
   '/docs',
 ]
 

@@ -16,31 +16,54 @@ const HEIGHT = 120
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const dayName = (day = '') => DAY.format(new Date(`${day}T00:00:00Z`))
 
-/** Bars for each day; a table has the same numbers. */
+/** More bars than these say nothing on a phone, and weigh too much: then each is of a week, the last of which is whole. */
+const MOST_DAYS = 62
+
+interface Bar {
+  readonly name: string
+  readonly value: number
+}
+
+function barsOf(days: readonly { readonly day: string; readonly value: number }[], size: number): Bar[] {
+  const bars: Bar[] = []
+  for (let end = days.length; end > 0; end -= size) {
+    const its = days.slice(Math.max(0, end - size), end)
+    const [first, last] = [dayName(its[0]?.day), dayName(its.at(-1)?.day)]
+    bars.unshift({
+      name: first === last ? first : `${first} to ${last}`,
+      value: its.reduce((sum, { value }) => sum + value, 0),
+    })
+  }
+  return bars
+}
+
+/** Bars for each day, or week of a longer time; a table has the same numbers. */
 export function DayChart<Day extends { readonly day: string }>(props: DayChartProps<Day>) {
   const { id, title, noun } = props
   const days = props.days.map((it) => ({ day: it.day, value: props.valueOf(it) }))
-  const total = days.reduce((sum, { value }) => sum + value, 0)
-  const most = days.reduce((max, it) => (it.value > max.value ? it : max), { day: '', value: 0 })
+  const per = days.length > MOST_DAYS ? 'week' : 'day'
+  const bars = barsOf(days, per === 'week' ? 7 : 1)
+  const total = bars.reduce((sum, { value }) => sum + value, 0)
+  const most = bars.reduce((max, it) => (it.value > max.value ? it : max), { name: '', value: 0 })
   const [first, last] = [dayName(days[0]?.day), dayName(days.at(-1)?.day)]
-  const step = WIDTH / days.length
+  const step = WIDTH / bars.length
   return (
     <section class="card stack" aria-labelledby={id}>
       <div class="row apart">
         <h2 id={id}>{title}</h2>
-        <b>{counted(total, noun)}</b>
+        <b>{number(total)}</b>
       </div>
       <svg class="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT + 1}`} role="img" aria-labelledby={`${id}-name ${id}-facts`}>
-        <title id={`${id}-name`}>{`${title}, by day`}</title>
+        <title id={`${id}-name`}>{`${title}, by ${per}`}</title>
         <desc id={`${id}-facts`}>
           {`From ${first} to ${last}: ${counted(total, noun)}`}
-          {most.value > 0 && `, most on ${dayName(most.day)}: ${number(most.value)}`}
+          {most.value > 0 && `, most ${per === 'week' ? 'from' : 'on'} ${most.name}: ${number(most.value)}`}
         </desc>
-        {days.map(({ day, value }, n) => {
+        {bars.map(({ name, value }, n) => {
           const height = value > 0 ? Math.max(3, (value / most.value) * HEIGHT) : 1
           return (
             <rect
-              key={day}
+              key={name}
               class={value > 0 ? undefined : 'none'}
               x={round((n + 0.125) * step)}
               y={round(HEIGHT + 1 - height)}
@@ -48,7 +71,7 @@ export function DayChart<Day extends { readonly day: string }>(props: DayChartPr
               height={round(height)}
               rx={value > 0 ? round(Math.min(2.5, step / 8)) : 0}
             >
-              <title>{`${dayName(day)}: ${counted(value, noun)}`}</title>
+              <title>{`${name}: ${counted(value, noun)}`}</title>
             </rect>
           )
         })}
@@ -62,14 +85,14 @@ export function DayChart<Day extends { readonly day: string }>(props: DayChartPr
         <table class="days">
           <thead>
             <tr>
-              <th>Day (UTC)</th>
+              <th>{per === 'week' ? 'Week' : 'Day'} (UTC)</th>
               <th class="number">{`${noun[0]?.toUpperCase()}${noun.slice(1)}s`}</th>
             </tr>
           </thead>
           <tbody>
-            {days.toReversed().map(({ day, value }) => (
-              <tr key={day}>
-                <td>{dayName(day)}</td>
+            {bars.toReversed().map(({ name, value }) => (
+              <tr key={name}>
+                <td>{name}</td>
                 <td class="number">{number(value)}</td>
               </tr>
             ))}

@@ -11,8 +11,8 @@ export const Outlook = ({ of: { period, plan, expires, follows } }: { of: Curren
       </p>
     )}
     <p class="small">
-      On <Moment at={period.end} only="date" />: {follows === 0 ? 'no more credits' : counted(follows, 'credit')};{' '}
-      {leftAt(plan)}.
+      On <Moment at={period.end} only="date" />{' '}
+      {follows === 0 ? 'no more credits come' : `you get ${counted(follows, 'credit')}`}; {leftAt(plan)}.
     </p>
   </>
 )

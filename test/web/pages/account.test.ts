@@ -86,7 +86,7 @@ describe('the tile of the credits', () => {
     const shown = await heldBy(user)
     expect(shown).toContain('530')
     expect(shown).toContain(`500 of them expire on ${day(user.periodEnd)}, and are spent first.`)
-    expect(shown).toContain(`On ${day(user.periodEnd)}: 500 credits; what is left of this month’s expires.`)
+    expect(shown).toContain(`On ${day(user.periodEnd)} you get 500 credits; what is left of this month’s expires.`)
   })
 
   it('counts only what exceeds what stays, and says how many stay', async () => {
@@ -105,7 +105,7 @@ describe('the tile of the credits', () => {
     const { db } = context.service
     const endDate = new Date(Date.now() + 3_600_000)
     const shown = await heldBy(await givenSubscriber(db, await givenPlan(db), { subscription: { endDate } }))
-    expect(shown).toMatch(/100 of them expire on .*On .*: no more credits; what is left of this month’s expires\./)
+    expect(shown).toMatch(/100 of them expire on .*On .* no more credits come; what is left of this month’s expires\./)
   })
 
   it('says nothing of periods to who has a plan that is in no file', async () => {

@@ -44,6 +44,17 @@ describe('the usage page', () => {
     expect(tableAfter(html, '>By model<')[1]).toBe(`${MODEL.modelName} 2 4 4`)
   })
 
+  it('adds up by week where the time is longer than two months', async () => {
+    const { user, get } = await given()
+    await givenMade(user, '2026-01-01')
+    for (const day of ['2026-03-02', '2026-03-08', '2026-03-10']) await givenMade(user, day)
+    const { html } = await get('/usage?from=2026-01-01&to=2026-03-10')
+    const weeks = tableAfter(html, 'Credits spent')
+    expect(weeks.slice(0, 3)).toEqual(['Week (UTC)Credits', 'Mar 4 to Mar 10 4', 'Feb 25 to Mar 3 2'])
+    expect(weeks.at(-1)).toBe('Jan 1 to Jan 6 2')
+    expect(html).toContain('From Jan 1 to Mar 10: 8 credits, most from Mar 4 to Mar 10: 4')
+  })
+
   it('is of the last 30 days unless it is said otherwise, and keeps to another account’s nothing', async () => {
     const { user, get } = await given()
     await givenMade(user, new Date().toISOString().slice(0, 10))
@@ -66,7 +77,7 @@ describe('the usage page', () => {
     const { db } = context.service
     const user = await givenSubscriber(db, await givenPlan(db, { credits: 70 }))
     const { get } = await given(user)
-    expect(textOf((await get('/usage')).html)).toMatch(/70 of them expire on .*: 70 credits; what is left/)
+    expect(textOf((await get('/usage')).html)).toMatch(/70 of them expire on .* you get 70 credits; what is left/)
   })
 
   it('links to itself as CSV, by day, key and model', async () => {

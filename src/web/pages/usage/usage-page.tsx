@@ -46,7 +46,7 @@ const UsagePage = ({ signedIn, keyPrefix, span, rows, current, problem }: UsageV
       </div>
       <Notices problem={problem} />
       {current && (
-        <section class="card" aria-labelledby="left">
+        <section class="card stack heading" aria-labelledby="left">
           <h2 id="left">{counted(signedIn.caller.account.credits, 'credit')} left</h2>
           <Outlook of={current} />
         </section>
