@@ -31,7 +31,7 @@ describe('payments', () => {
     expect(await easel.json('payments list --unmatched')).toContainEqual(
       expect.objectContaining({
         ...{ kind: 'subscription', id, customer, email: 'who@example.com', price: 'price_none', problem: 'no_account' },
-        advice: expect.stringContaining('easel payments match'),
+        advice: expect.stringContaining('match it with one'),
       }),
     )
     const user = await givenUser(easel.db)

@@ -2,7 +2,7 @@ import type { Problem } from './ports.js'
 
 /** What operators read, and what they can do. */
 export const PROBLEMS: Readonly<Record<Problem, string>> = {
-  no_account: 'No account is known for this customer: name it with "easel payments match", or give the money back.',
+  no_account: 'No account is known for this customer: match it with one, or give the money back.',
   account_deleted: 'The account of this customer was deleted: give the money back.',
   no_plan: 'No plan has this price: import one that names it, or cancel the subscription.',
   superfluous:

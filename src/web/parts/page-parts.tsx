@@ -123,3 +123,8 @@ export const Field = ({ id, name = id, label, hint, ...input }: FieldProps) => (
     )}
   </div>
 )
+
+/** A subscription's state. */
+export const StatusBadge = ({ status }: { status: string }) => (
+  <span class={`badge ${status === 'active' ? 'good' : 'bad'}`}>{status.replaceAll('_', ' ')}</span>
+)

@@ -1,11 +1,13 @@
 import { beforeAll, expect, it } from 'vitest'
 import { creditPackStore } from '../../../src/db/billing/credit-packs.js'
 import { SECRET_KEY, type StripeStandIn, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
-import { describeInBrowser, useBrowser } from '../../support/browser.js'
+import { describeInBrowser, type Tab, useBrowser } from '../../support/browser.js'
 import { givenPlan } from '../../support/given-plan.js'
-import { givenSession } from '../../support/given-sign-in.js'
+import { givenOperator, givenSession } from '../../support/given-sign-in.js'
 import { givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
+import { visit } from '../../support/website-client.js'
 
 const SECRET = 'whsec_pages'
 let stripe: StripeStandIn
@@ -54,6 +56,40 @@ describeInBrowser('the shop in a browser', () => {
       await page.setViewportSize({ width: 390, height: 800 })
       expect(await scrollsSideways()).toBe(false)
       expect(await violations()).toEqual([])
+    }
+  })
+
+  it('has none with a failed payment either, and neither have the pages where operators see it', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db, { credits: 0, subscription: null })
+    const cookie = await givenSession(db, user)
+    const [mine, theirs] = [await browser.open(url, cookie), await browser.open(url, (await givenOperator(db)).cookie)]
+    const { location } = await visit(url, '/account/billing/plan', { cookie, body: { name: 'Basic' } })
+    const { customer } = stripe.pay(location as string)
+    const shown = async (tab: Tab, path: string, text: string) => {
+      const found = async () => {
+        await tab.page.goto(path)
+        return (await tab.page.content()).includes(text)
+      }
+      await until(found, `${text} on ${path}`)
+    }
+    await shown(mine, '/account', 'then it renews')
+    stripe.setCard(customer as string, 'declined')
+    await stripe.advanceTo(new Date(stripe.now().getTime() + 32 * 86_400_000))
+    for (const [tab, path, text] of [
+      [mine, '/account', 'the last payment failed'],
+      [theirs, `/operator/users/${user.username}`, 'past due'],
+      [theirs, '/operator/payments', 'Unmatched'],
+    ] as const) {
+      await shown(tab, path, text)
+      await tab.page.setViewportSize({ width: 1280, height: 850 })
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await tab.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        expect(await tab.violations()).toEqual([])
+      }
+      await tab.page.setViewportSize({ width: 390, height: 800 })
+      expect(await tab.scrollsSideways()).toBe(false)
+      expect(await tab.violations()).toEqual([])
     }
   })
 

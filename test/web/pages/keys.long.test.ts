@@ -101,12 +101,12 @@ describeInBrowser('the keys page in a browser', () => {
     const key = await page.getByRole('textbox', { name: 'Your new key' }).inputValue()
     const status = async () => (await call(service.url, 'GET', '/admin/v1/queue', { key })).status
     expect(await status()).toBe(200)
-    const row = page.getByRole('row').filter({ hasText: 'models' })
+    const row = page.getByRole('listitem').filter({ hasText: 'models' })
     await row.getByText('Rename').click()
     await row.getByLabel('New name').fill('queue')
     await row.getByLabel('Why').first().fill('shorter')
     await row.getByRole('button', { name: 'Save' }).click()
-    const renamed = page.getByRole('row').filter({ hasText: 'queue' })
+    const renamed = page.getByRole('listitem').filter({ hasText: 'queue' })
     await renamed.getByText('Revoke', { exact: true }).click()
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -92,8 +92,3 @@ export const UserLink = ({ username }: { username: string }) => (
     {username}
   </a>
 )
-
-/** A subscription's state. */
-export const StatusBadge = ({ status }: { status: string }) => (
-  <span class={`badge ${status === 'active' ? 'good' : 'bad'}`}>{status.replaceAll('_', ' ')}</span>
-)

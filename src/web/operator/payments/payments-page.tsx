@@ -17,7 +17,7 @@ import { sendPage } from '../../parts/layout.js'
 import { money } from '../../parts/money.js'
 import { Act, actingOf, line, readForm, reason } from '../../parts/operator-forms.js'
 import { Field, Notices } from '../../parts/page-parts.js'
-import { Moment, number } from '../../parts/text.js'
+import { counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -36,7 +36,12 @@ const PATH = '/operator/payments'
 const LISTED = 100
 
 const PaymentsPage = ({ signedIn, payments, unmatched, done, problem }: PaymentsPageProps) => (
-  <OperatorLayout title="Payments" signedIn={signedIn} path={PATH} aside={<a href="/operator/plans">Plans</a>}>
+  <OperatorLayout
+    title="Payments"
+    signedIn={signedIn}
+    path="/operator/plans"
+    aside={<a href="/operator/plans">Plans</a>}
+  >
     <Notices done={done} problem={problem} />
     <Table
       name="Unmatched"
@@ -68,7 +73,9 @@ const KINDS: Readonly<Record<AskedKind, string>> = {
 const UnmatchedRow = ({ it, n }: { it: UnmatchedPayment; n: number }) => (
   <tr>
     <td>
-      {KINDS[it.kind]} <code>{it.id}</code>
+      {KINDS[it.kind]}
+      <br />
+      <code class="nowrap">{it.id}</code>
       {it.amount !== null && <div class="small quiet">{amountOf(it.amount, it.currency)}</div>}
       {it.price !== null && (
         <div class="small quiet">
@@ -79,7 +86,7 @@ const UnmatchedRow = ({ it, n }: { it: UnmatchedPayment; n: number }) => (
     <td>
       {it.customer && <code>{it.customer}</code>}
       {it.email && (
-        <div class="small">
+        <div class="small nowrap">
           <bdi>{it.email}</bdi>
         </div>
       )}
@@ -92,24 +99,26 @@ const UnmatchedRow = ({ it, n }: { it: UnmatchedPayment; n: number }) => (
         PROBLEMS[it.problem]
       ) : (
         <>
-          Tried again by itself, {number(it.failures)} times so far: <bdi>{it.failure}</bdi>
+          Tried again by itself, {counted(it.failures, 'time')} so far: <bdi>{it.failure}</bdi>
         </>
       )}
     </td>
     <td>
-      {it.problem === 'no_account' && it.customer && (
-        <Act id={`why-match-${n}`} action={`${PATH}/match`} name="Match" button="Match customer" of={it.id}>
-          <input type="hidden" name="customer" value={it.customer} />
-          <Field id={`username-${n}`} name="username" label="Username" maxlength={64} required autocomplete="off" />
+      <div class="acts">
+        {it.problem === 'no_account' && it.customer && (
+          <Act id={`why-match-${n}`} action={`${PATH}/match`} name="Match" button="Match customer" of={it.id}>
+            <input type="hidden" name="customer" value={it.customer} />
+            <Field id={`username-${n}`} name="username" label="Username" maxlength={64} required autocomplete="off" />
+          </Act>
+        )}
+        <Act id={`why-retry-${n}`} action={`${PATH}/retry`} name="Ask again" button="Ask again" of={it.id}>
+          <input type="hidden" name="id" value={it.id} />
         </Act>
-      )}
-      <Act id={`why-retry-${n}`} action={`${PATH}/retry`} name="Ask again" button="Ask again" of={it.id}>
-        <input type="hidden" name="id" value={it.id} />
-      </Act>
-      <Act id={`why-dismiss-${n}`} action={`${PATH}/dismiss`} name="Dismiss" button="Dismiss" of={it.id}>
-        <p class="small">Nothing more is to be done: it leaves this list.</p>
-        <input type="hidden" name="id" value={it.id} />
-      </Act>
+        <Act id={`why-dismiss-${n}`} action={`${PATH}/dismiss`} name="Dismiss" button="Dismiss" of={it.id}>
+          <p class="small">Nothing more is to be done: it leaves this list.</p>
+          <input type="hidden" name="id" value={it.id} />
+        </Act>
+      </div>
     </td>
   </tr>
 )
@@ -117,7 +126,7 @@ const UnmatchedRow = ({ it, n }: { it: UnmatchedPayment; n: number }) => (
 const PaymentRow = ({ it }: { it: ListedPayment }) => (
   <tr>
     <td>
-      <code>{it.id}</code>
+      <code class="nowrap">{it.id}</code>
       <div class="small quiet">
         <bdi>{it.pack ?? it.subscription ?? 'Nothing that Easel asked for'}</bdi>
       </div>

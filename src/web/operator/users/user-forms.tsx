@@ -1,12 +1,13 @@
 import type { Subscription } from '../../../core/accounts/account.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
+import type { OwnSubscription } from '../../../core/billing/shop.js'
 import type { AdministeredAccount } from '../../../core/operator/accounts.js'
 import { LARGE_GRANT } from '../../../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
 import { Act, ReasonField } from '../../parts/operator-forms.js'
-import { Fact, Field } from '../../parts/page-parts.js'
+import { Fact, Field, StatusBadge } from '../../parts/page-parts.js'
 import { counted, Moment, number } from '../../parts/text.js'
 
 export interface CreditValues {
@@ -92,17 +93,20 @@ interface SubscriptionCardProps {
   readonly path: string
   readonly subscription: Subscription | null
   readonly current: CurrentPeriod | undefined
+  /** What the account pays for, where something is sold. */
+  readonly paid: OwnSubscription | undefined
   /** Those that a subscription may begin. */
   readonly plans: readonly ListedPlan[]
 }
 
-export const SubscriptionCard = ({ path, subscription, current, plans }: SubscriptionCardProps) => {
+export const SubscriptionCard = ({ path, subscription, current, paid, plans }: SubscriptionCardProps) => {
   // `expired` cannot be chosen: with a later end the subscription is active again.
   const status = subscription && subscription.status !== 'expired' ? subscription.status : 'active'
   return (
     <section class="card stack" aria-labelledby="subscription">
       <h2 id="subscription">Subscription</h2>
       {current && <RunningPeriod of={current} />}
+      {paid && <Paid of={paid} />}
       <form class="stack" method="post" action={`${path}/subscription`}>
         <Field
           id="plan"
@@ -152,6 +156,25 @@ export const SubscriptionCard = ({ path, subscription, current, plans }: Subscri
     </section>
   )
 }
+
+const Paid = ({ of: { status, paidUntil, endsAt } }: { of: OwnSubscription }) => (
+  <>
+    <dl class="facts">
+      <Fact name="Payment">
+        <StatusBadge status={status} />
+      </Fact>
+      <Fact name="Paid until">
+        <Moment at={paidUntil} only="date" />
+      </Fact>
+      {endsAt && (
+        <Fact name="Canceled for">
+          <Moment at={endsAt} only="date" />
+        </Fact>
+      )}
+    </dl>
+    <p class="quiet small">What is paid next changes this subscription again: cancel or change it at the provider.</p>
+  </>
+)
 
 const RunningPeriod = ({ of: { period, expires, follows } }: { of: CurrentPeriod }) => (
   <dl class="facts">

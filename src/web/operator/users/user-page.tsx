@@ -2,16 +2,17 @@ import { shownKey } from '../../../core/accounts/api-key.js'
 import type { LedgerEntry } from '../../../core/accounts/ledger.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
+import type { OwnSubscription } from '../../../core/billing/shop.js'
 import type { AdministeredAccount } from '../../../core/operator/accounts.js'
 import type { ActiveGeneration } from '../../../core/operator/administration.js'
 import type { AdministeredKey } from '../../../core/operator/keys.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import type { Page } from '../../../lib/page.js'
 import { Act } from '../../parts/operator-forms.js'
-import { Notices, Pager } from '../../parts/page-parts.js'
+import { Notices, Pager, StatusBadge } from '../../parts/page-parts.js'
 import { address, browserName, counted, Moment, number } from '../../parts/text.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { StatusBadge, Table } from '../parts/operator-parts.js'
+import { Table } from '../parts/operator-parts.js'
 import { AccountCard, CorrectForm, type CreditValues, GrantForm, SubscriptionCard } from './user-forms.js'
 
 interface UserPageProps {
@@ -25,6 +26,7 @@ interface UserPageProps {
   readonly sessions: readonly Session[]
   readonly active: readonly ActiveGeneration[]
   readonly current: CurrentPeriod | undefined
+  readonly paid: OwnSubscription | undefined
   readonly plans: readonly ListedPlan[]
   readonly grant: CreditValues
   readonly correction: CreditValues

@@ -40,7 +40,7 @@ const CREDIT_FORMS: Readonly<Record<string, 'grant' | 'correction'>> = {
 const blankCredits = (): CreditFields => ({ amount: '', reason: '', ref: newToken(), below_zero: '' })
 
 /** One user: all about them, and what an operator may do. */
-export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void {
+export function userRoutes(app: App, { ports, keyPrefix, shop }: WebsiteOptions): void {
   const { administration, ledger, currentPeriods, plans, sessions } = ports
 
   async function find(username: string, id?: string): Promise<AdministeredAccount> {
@@ -56,16 +56,17 @@ export function userRoutes(app: App, { ports, keyPrefix }: WebsiteOptions): void
   ): Promise<unknown> {
     const account = await find(username, id)
     const after = before === undefined ? undefined : [before]
-    const [entries, keys, opened, active, current, listed] = await Promise.all([
+    const [entries, keys, opened, active, current, paid, listed] = await Promise.all([
       ledger.entries(account.id, { limit: LEDGER_PAGE, after }),
       administration.keys.list(account.id),
       sessions.list(account.id),
       administration.generations.listActive(account.id, MOST_ACTIVE),
       currentPeriods.of(account.id),
+      shop?.subscription(account.id),
       plans.list(),
     ])
     const facts = { account, entries, keys, sessions: opened, active, keyPrefix, isFirst: before === undefined }
-    const plan = { current, plans: listed.filter(({ retiredAt }) => retiredAt === null) }
+    const plan = { current, paid, plans: listed.filter(({ retiredAt }) => retiredAt === null) }
     const forms = { grant: blankCredits(), correction: blankCredits(), ...said.credits }
     return sendPage(reply, <UserPage signedIn={sessionOf(request)} {...facts} {...plan} {...forms} {...said} />)
   }

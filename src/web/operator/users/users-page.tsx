@@ -4,12 +4,12 @@ import type { ListedAccount } from '../../../core/operator/accounts.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
 import { sendPage } from '../../parts/layout.js'
-import { Field, Pager } from '../../parts/page-parts.js'
+import { Field, Pager, StatusBadge } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { StatusBadge, Table } from '../parts/operator-parts.js'
+import { Table } from '../parts/operator-parts.js'
 
 interface UsersPageProps {
   readonly signedIn: SignedIn

@@ -14,7 +14,7 @@ import { NewPasswordField } from '../../parts/account-fields.js'
 import { DayChart } from '../../parts/day-chart.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
-import { Field, Notices } from '../../parts/page-parts.js'
+import { Field, Notices, StatusBadge } from '../../parts/page-parts.js'
 import { browserName, counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -88,8 +88,10 @@ const AccountPage = (view: AccountView) => {
   )
 }
 
-const Holdings = ({ signedIn, current }: AccountView) => {
+const Holdings = ({ signedIn, current, billing }: AccountView) => {
   const { credits, subscription } = signedIn.caller.account
+  // What is paid for says when it renews, which is before the days of grace are over.
+  const isRenewed = subscription?.status === 'active' && billing?.own?.status === 'active' && !billing.own.endsAt
   return (
     <div class="tiles">
       <section class="card tile" aria-labelledby="held">
@@ -113,10 +115,13 @@ const Holdings = ({ signedIn, current }: AccountView) => {
         <p class="small">
           {subscription ? (
             <>
-              <span class={`badge ${subscription.status === 'active' ? 'good' : 'bad'}`}>{subscription.status}</span>{' '}
-              <span class="quiet">
-                {subscription.status === 'expired' ? 'since' : 'until'} <Moment at={subscription.endDate} only="date" />
-              </span>
+              <StatusBadge status={subscription.status} />{' '}
+              {!isRenewed && (
+                <span class="quiet">
+                  {subscription.status === 'expired' ? 'since' : 'until'}{' '}
+                  <Moment at={subscription.endDate} only="date" />
+                </span>
+              )}
             </>
           ) : (
             <span class="quiet">Generating images needs an active subscription.</span>

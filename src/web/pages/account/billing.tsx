@@ -43,7 +43,7 @@ export const Billing = ({ offers, own, isCustomer, ...paid }: BillingView) => (
         {!own && offers.plans.length === 0 && <p class="empty">No plan is for sale now.</p>}
         {offers.packs.length > 0 && (
           <>
-            <h2>More credits</h2>
+            <h2 class="next">More credits</h2>
             {!own && <p class="quiet small">Images need an active plan; credits that you buy wait for one.</p>}
             <ul class="offers">
               {offers.packs.map((offer) => (
@@ -86,7 +86,7 @@ const Own = ({ of: { plan, status, paidUntil, endsAt } }: { of: OwnSubscription 
     {status === 'paused' ? (
       'paused. Nothing is collected, and no credits come.'
     ) : status === 'past_due' || status === 'unpaid' ? (
-      <span class="bad">the last payment failed. Give another card below, or the plan ends.</span>
+      <span class="bad">the last payment failed. Give another card, or the plan ends on the date above.</span>
     ) : endsAt ? (
       <>
         ends on <Moment at={endsAt} only="date" />.

@@ -6,7 +6,7 @@ import { inPlace, Limits } from './key-limits.js'
 /** The keys that an account makes for itself, and those that operators made for it. */
 export const KeyTable = ({ keys, keyPrefix }: { readonly keys: readonly OwnKey[]; readonly keyPrefix: string }) => (
   <section class="scroll" tabindex={0} aria-label="Your keys">
-    <table class="stacking">
+    <table class="stacking keys">
       <thead>
         <tr>
           <th>Name</th>

@@ -5,7 +5,7 @@ import { OPERATOR_SCOPES, type OperatorScope } from '../../../core/accounts/acco
 import { keyNotFound, requireKeyName, requireLimits, shownKey } from '../../../core/accounts/api-key.js'
 import { type AdministeredKey, changeKey, createKey, revokeKey } from '../../../core/operator/keys.js'
 import { actingOf, mistake, ReasonField, readForm, reason } from '../../parts/operator-forms.js'
-import { Cell, Field } from '../../parts/page-parts.js'
+import { Field } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { endOn, inPlace, Limits, NO_LIMITS } from './key-limits.js'
@@ -25,25 +25,11 @@ export const OperatorKeys = ({ operatorKeys, keyPrefix, asked }: OperatorKeysVie
       an operator; what it does stands in the <a href="/operator/log">log</a>.
     </p>
     {operatorKeys.length > 0 && (
-      <section class="scroll" tabindex={0} aria-label="Operator keys, scrolls">
-        <table class="stacking">
-          <thead>
-            <tr>
-              {['Name', 'Scope', 'Created', 'Last used'].map((column) => (
-                <th scope="col">{column}</th>
-              ))}
-              <th scope="col">
-                <span class="hidden-visually">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {operatorKeys.map((key) => (
-              <OperatorKeyRow key={key.id} of={key} prefix={keyPrefix} />
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <ul class="sessions" aria-label="Your operator keys">
+        {operatorKeys.map((key) => (
+          <OperatorKeyItem key={key.id} of={key} prefix={keyPrefix} />
+        ))}
+      </ul>
     )}
     <details open={asked !== undefined}>
       <summary>New operator key</summary>
@@ -61,7 +47,7 @@ const SCOPES: Readonly<Record<OperatorScope, string>> = {
 
 const CreateOperatorKey = ({ name, scope = 'read', until, reason }: Partial<OperatorKeyForm>) => (
   <form
-    class="stack"
+    class="stack opened"
     method="post"
     action="/keys/operator"
     aria-label="New operator key"
@@ -95,50 +81,44 @@ const CreateOperatorKey = ({ name, scope = 'read', until, reason }: Partial<Oper
   </form>
 )
 
-const OperatorKeyRow = ({ of: key, prefix }: { of: AdministeredKey; prefix: string }) => {
+const OperatorKeyItem = ({ of: key, prefix }: { of: AdministeredKey; prefix: string }) => {
   const { id, name, scope, createdAt, lastUsedAt } = key
   const path = `/keys/operator/${id}`
   return (
-    <tr>
-      <td class="first">
+    <li class="row apart">
+      <div>
         <b id={`name-${id}`}>
           <bdi>{name || 'Unnamed'}</bdi>
-        </b>
-        <br />
-        <code class="quiet">{shownKey(key, prefix)}</code>
+        </b>{' '}
+        <span class="badge">{scope}</span> <code class="quiet">{shownKey(key, prefix)}</code>
         <Limits of={key} />
-      </td>
-      <Cell label="Scope">
-        <span class="badge">{scope}</span>
-      </Cell>
-      <Cell label="Created">
-        <Moment at={createdAt} only="date" />
-      </Cell>
-      <Cell label="Last used">{lastUsedAt ? <Moment at={lastUsedAt} /> : 'Never used'}</Cell>
-      <td class="actions">
-        <div class="row">
-          <details>
-            <summary aria-describedby={`name-${id}`}>Rename</summary>
-            <form class="stack" method="post" action={`${path}/rename`} {...inPlace(`${path}/rename`)}>
-              <Field id={`new-${id}`} name="name" label="New name" value={name} autocomplete="off" required />
-              <ReasonField id={`why-rename-${id}`} label="Why" />
-              <button class="small" type="submit">
-                Save
-              </button>
-            </form>
-          </details>
-          <details>
-            <summary aria-describedby={`name-${id}`}>Revoke</summary>
-            <form class="stack" method="post" action={`${path}/revoke`} {...inPlace(`${path}/revoke`)}>
-              <ReasonField id={`why-revoke-${id}`} label="Why" />
-              <button class="small danger" type="submit">
-                Revoke key
-              </button>
-            </form>
-          </details>
+        <div class="small quiet">
+          Created <Moment at={createdAt} only="date" />, {lastUsedAt ? 'last used ' : 'never used'}
+          {lastUsedAt && <Moment at={lastUsedAt} />}
         </div>
-      </td>
-    </tr>
+      </div>
+      <div class="row actions">
+        <details>
+          <summary aria-describedby={`name-${id}`}>Rename</summary>
+          <form class="stack" method="post" action={`${path}/rename`} {...inPlace(`${path}/rename`)}>
+            <Field id={`new-${id}`} name="name" label="New name" value={name} autocomplete="off" required />
+            <ReasonField id={`why-rename-${id}`} label="Why" />
+            <button class="small" type="submit">
+              Save
+            </button>
+          </form>
+        </details>
+        <details>
+          <summary aria-describedby={`name-${id}`}>Revoke</summary>
+          <form class="stack" method="post" action={`${path}/revoke`} {...inPlace(`${path}/revoke`)}>
+            <ReasonField id={`why-revoke-${id}`} label="Why" />
+            <button class="small danger" type="submit">
+              Revoke key
+            </button>
+          </form>
+        </details>
+      </div>
+    </li>
   )
 }
 
