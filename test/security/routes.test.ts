@@ -143,6 +143,7 @@ const OPERATOR_PAGES = [
   ...['GET /operator/moderation', 'GET /operator/moderation/repeated', 'POST /operator/moderation/:id/wrong'],
   ...['GET /operator/images', 'POST /operator/images'],
   'GET /operator/mails',
+  'GET /operator/api',
 ]
 
 /** What pages load. */

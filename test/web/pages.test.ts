@@ -22,6 +22,7 @@ const OWN_PAGES = [
   '/operator/plans',
   '/operator/payments',
   '/operator/users',
+  '/operator/api',
   '/operator/figures',
   `/operator/figures?from=${daysAgo(61)}`,
   `/operator/figures?from=${daysAgo(364)}`,

@@ -51,7 +51,8 @@ const importSchema = {
   body: field.body({
     accounts: z
       .array(z.unknown(), 'accounts must be a list.')
-      .max(MOST_ACCOUNTS, `At most ${MOST_ACCOUNTS} accounts at once.`),
+      .max(MOST_ACCOUNTS, `At most ${MOST_ACCOUNTS} accounts at once.`)
+      .describe('As the lines of the file have them'),
     dry_run: z.boolean('dry_run must be true or false.').default(false).describe('Only say what it would do'),
     reason: admin.reason,
   }),

@@ -60,7 +60,7 @@ const importSchema = {
     'In the fields of the list; a ComfyUI workflow is given in `workflow`. Asks the GPU servers that are up, which takes seconds.',
   headers: admin.POSTED,
   body: field.body({
-    models: z.array(z.unknown(), 'models must be a list.').max(1000),
+    models: z.array(z.unknown(), 'models must be a list.').max(1000).describe('As in a file of models'),
     meant: z
       .boolean('meant must be true or false.')
       .optional()

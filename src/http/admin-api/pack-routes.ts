@@ -34,7 +34,10 @@ const importSchema = {
   summary: 'Add packs, or change those of the same name; all or none',
   description: 'In the fields of the list. A retired pack is for sale again unless its entry has `retired_at`.',
   headers: admin.POSTED,
-  body: field.body({ packs: z.array(z.unknown(), 'packs must be a list.').max(1000), reason: admin.reason }),
+  body: field.body({
+    packs: z.array(z.unknown(), 'packs must be a list.').max(1000).describe('As in a file of packs'),
+    reason: admin.reason,
+  }),
   response: {
     200: z.object({ imported: z.int() }).meta({ id: 'AdminImportedPacks' }),
     ...personalRefusals(400, 409, 413, 415, 422),

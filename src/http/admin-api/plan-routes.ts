@@ -56,7 +56,10 @@ const importSchema = {
   summary: 'Add plans, or change those of the same name; all or none',
   description: 'In the fields of the list. What people get changes with their next period.',
   headers: admin.POSTED,
-  body: field.body({ plans: z.array(z.unknown(), 'plans must be a list.').max(1000), reason: admin.reason }),
+  body: field.body({
+    plans: z.array(z.unknown(), 'plans must be a list.').max(1000).describe('As in a file of plans'),
+    reason: admin.reason,
+  }),
   response: {
     200: z.object({ imported: z.int() }).meta({ id: 'AdminImportedPlans' }),
     ...personalRefusals(400, 409, 413, 415, 422),

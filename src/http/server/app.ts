@@ -12,6 +12,7 @@ import { type CreateImageApiOptions, createImageApi } from '../create-image-api/
 import { cdnRoutes } from '../images/cdn-routes.js'
 import { type UploadOptions, uploadRoutes } from '../images/upload-routes.js'
 import { type PersonalApiOptions, personalApi } from '../personal-api/plugin.js'
+import type { Descriptions } from '../shared/api-descriptions.js'
 import { handleErrors, handleNotFound } from '../shared/error-responses.js'
 import { type App, schemaController } from '../shared/fastify-app.js'
 import { type AdmissionLimits, dropFloods, registerAdmission } from './admission.js'
@@ -19,11 +20,11 @@ import { type ConnectionLimits, limitConnections } from './connection-limits.js'
 import { type Draining, endConnections } from './drain.js'
 import { healthRoutes, versionRoute } from './health-routes.js'
 import { answerUnreadable, noteRequest, refuseTunnel, requireUtf8 } from './malformed-requests.js'
-import { type DescribeApi, describeApi } from './openapi.js'
+import { describeApi } from './openapi.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {
-  pages(app: App, describe: DescribeApi): Promise<void>
+  pages(app: App, describe: Descriptions): Promise<void>
   /** Answers a browser that asks for what no route has, or in a way that it does not take. */
   notFound(error: AppError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }

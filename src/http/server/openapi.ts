@@ -3,70 +3,15 @@ import { fastify, type RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../../core/errors.js'
+import type { Descriptions } from '../shared/api-descriptions.js'
 import { statusOf } from '../shared/error-bodies.js'
 import { type App, schemaController } from '../shared/fastify-app.js'
+import { ADMIN_MEANINGS, ADMIN_TAGS, MEANINGS, TAGS } from './openapi-words.js'
 
 /** The public origins of the Personal Access API and of Create Image. */
 interface ApiOrigins {
   readonly baseUrl: string
   readonly apiBaseUrl: string
-}
-
-export type DescribeApi = () => Promise<OpenAPIV3_1.Document>
-
-/** The parts of the API, as its description groups them. A route without one of these tags is not described. */
-const TAGS = {
-  Account: 'Who you are, your credits, and what may be asked for',
-  Generations: 'Submit, follow and cancel generations, and look back on them',
-  Images: 'The images of your account',
-  Webhooks: 'Be told when something has ended',
-  'Create Image': 'One image in one request',
-} as const
-
-/** The same of the administration's own document. */
-const ADMIN_TAGS = {
-  Accounts: 'Who may generate, and what they are subscribed to',
-  Credits: 'What accounts hold',
-  Keys: 'API keys, and what was made with them',
-  Plans: 'What subscriptions grant and allow',
-  Models: 'What is generated with',
-  Generations: 'What was asked for, by whom, and what became of it',
-  Queue: 'What waits and runs, and pausing it',
-  Images: 'Images that are taken down',
-  Moderation: 'Prompts that were refused',
-  Log: 'What operators did, and what the audit found',
-} as const
-
-/** What each status means, on either interface. */
-const MEANINGS: Readonly<Record<string, string>> = {
-  200: 'Done',
-  201: 'Created',
-  202: 'Accepted; it goes on without you',
-  204: 'Done; no content',
-  304: 'Not modified',
-  400: 'The request is not valid, or the prompt was flagged by moderation',
-  401: 'Missing or invalid API key',
-  402: 'Not enough credits',
-  403: 'No active subscription, or not available',
-  404: 'Not found',
-  409: 'A request with this Idempotency-Key is still being processed',
-  412: 'It is not the one that `If-Match` names',
-  413: 'The body is larger than 64 KiB',
-  415: 'The body is not application/json',
-  422: 'This Idempotency-Key was used with another body',
-  429: 'A limit is reached; `Retry-After` says when to come back',
-  500: 'The generation failed, or the server did',
-  503: 'Temporarily unavailable; `Retry-After` says when to come back',
-  504: 'The image was not ready in time',
-}
-
-/** Where it means something else to an operator. */
-const ADMIN_MEANINGS: typeof MEANINGS = {
-  400: 'The request is not valid, or can not be done',
-  401: 'Missing or invalid key',
-  403: 'No operator key, or not in its scope',
-  413: 'The body is too large',
-  500: 'The server failed',
 }
 
 const textHeader = (description: string) => ({ description, schema: { type: 'string' as const } })
@@ -134,9 +79,9 @@ function headersOf(operationId: string | undefined, status: number): Record<stri
 /**
  * Describes every route that has a tag, from its zod schemas, in one OpenAPI 3.1 document. Serves it as /openapi.json,
  * and in short as /llms.txt. Call it before the routes are registered.
- * @returns makes the document once they are: its generator is loaded when it is first asked for
+ * @returns makes the documents once they are: their generator is loaded when it is first asked for
  */
-export function describeApi(app: App, origins: ApiOrigins): DescribeApi {
+export function describeApi(app: App, origins: ApiOrigins): Descriptions {
   const routes: RouteOptions[] = []
   const adminRoutes: RouteOptions[] = []
   app.addHook('onRoute', (route) => {
@@ -155,7 +100,7 @@ export function describeApi(app: App, origins: ApiOrigins): DescribeApi {
       .type('text/plain; charset=utf-8')
       .send(llmsText(await document())),
   )
-  return document
+  return { api: document, admin: adminDocument }
 }
 
 const ADMIN = '/admin/v1'

@@ -13,9 +13,11 @@ const showLanguage = () => {
   const chosen = choices.get('language')
   for (const input of languages.querySelectorAll('input')) if (input.value === chosen) input.checked = true
 }
-showLanguage()
-choices.watch(showLanguage)
-languages.addEventListener('change', ({ target }) => choices.set('language', target.value))
+if (languages) {
+  showLanguage()
+  choices.watch(showLanguage)
+  languages.addEventListener('change', ({ target }) => choices.set('language', target.value))
+}
 
 // The contents mark what is being read.
 const contents = document.querySelector('.contents nav')

@@ -16,7 +16,7 @@ interface LayoutProps {
   /** Search engines may list it; all others are of one person, or behind a link that only some know. */
   readonly listed?: boolean
   /** The page's own style and script, files in assets/. */
-  readonly style?: string | undefined
+  readonly style?: string | readonly string[] | undefined
   readonly script?: string | undefined
   /** Parts of the page come and go: it needs htmx. */
   readonly live?: boolean
@@ -59,7 +59,9 @@ export const Layout = ({
       <title>{`${title} · Easel`}</title>
       <link rel="icon" type="image/svg+xml" href={assetUrl('easel.svg')} />
       <link rel="stylesheet" href={ASSETS.style.url} />
-      {style && <link rel="stylesheet" href={assetUrl(style)} />}
+      {[style ?? []].flat().map((sheet) => (
+        <link rel="stylesheet" href={assetUrl(sheet)} />
+      ))}
       {live && <script src={ASSETS.htmx.url} defer />}
       <script src={assetUrl('easel.js')} defer />
       {script && <script src={assetUrl(script)} defer />}

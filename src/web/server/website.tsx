@@ -7,6 +7,7 @@ import type { EventCounter } from '../../http/shared/authentication.js'
 import { statusOf } from '../../http/shared/error-bodies.js'
 import { toAppError } from '../../http/shared/error-responses.js'
 import type { App } from '../../http/shared/fastify-app.js'
+import { apiRoutes } from '../operator/api/api-page.js'
 import { figuresRoutes } from '../operator/figures/figures-page.js'
 import { overseenGenerationRoutes } from '../operator/generations/generation-page.js'
 import { imagesRoutes } from '../operator/images/images-page.js'
@@ -76,7 +77,7 @@ export function website(options: WebsiteOptions): Website {
       clientPackageRoute(app)
       homeRoutes(app, options)
       imagePageRoutes(app, options)
-      referenceRoutes(app, options, describe)
+      referenceRoutes(app, options, describe.api)
       signInRoutes(app, options, cookies)
       providerRoutes(app, options, cookies)
       signUpRoutes(app, options, cookies)
@@ -113,6 +114,7 @@ export function website(options: WebsiteOptions): Website {
         moderationPageRoutes(operators, options)
         imagesRoutes(operators, options)
         mailsRoutes(operators, options)
+        apiRoutes(operators, options, describe.admin)
       })
     },
     async notFound(error, request, reply) {

@@ -12,6 +12,7 @@ const LINKS = [
   ['/operator/images', 'Images'],
   ['/operator/mails', 'Mails'],
   ['/operator/log', 'Log'],
+  ['/operator/api', 'API'],
 ] as const
 
 interface OperatorPageProps {
@@ -22,6 +23,8 @@ interface OperatorPageProps {
   readonly path: string
   /** Beside the heading. */
   readonly aside?: ComponentChildren
+  /** Besides that of the console. */
+  readonly style?: string
   readonly script?: string
   /** It refreshes itself. */
   readonly live?: boolean
@@ -29,13 +32,22 @@ interface OperatorPageProps {
 }
 
 /** A page of the operator's console, with the links to the others. */
-export const OperatorLayout = ({ title, signedIn, path, aside, script, live = false, children }: OperatorPageProps) => (
+export const OperatorLayout = ({
+  title,
+  signedIn,
+  path,
+  aside,
+  style,
+  script,
+  live = false,
+  children,
+}: OperatorPageProps) => (
   <Layout
     title={title}
     signedIn={signedIn}
     path={path}
     class="operator"
-    style="operator.css"
+    style={style ? ['operator.css', style] : 'operator.css'}
     script={script}
     live={live}
   >

@@ -21,8 +21,8 @@ export const OperatorKeys = ({ operatorKeys, keyPrefix, asked }: OperatorKeysVie
   <section class="card stack" aria-labelledby="operator-keys">
     <h2 id="operator-keys">Operator keys</h2>
     <p class="quiet">
-      With such a key a program administers Easel, through <code>/admin/v1</code> alone. It works for as long as you are
-      an operator; what it does stands in the <a href="/operator/log">log</a>.
+      With such a key a program administers Easel, through <a href="/operator/api">its API</a> alone. It works for as
+      long as you are an operator; what it does stands in the <a href="/operator/log">log</a>.
     </p>
     {operatorKeys.length > 0 && (
       <ul class="sessions" aria-label="Your operator keys">

@@ -1,11 +1,12 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
-import type { DescribeApi } from '../../../http/server/openapi.js'
+import type { DescribeApi } from '../../../http/shared/api-descriptions.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { Layout, sendPage } from '../../parts/layout.js'
-import { sampleModelId } from '../../parts/samples.js'
+import { referenceHtml } from '../../parts/reference/reference-html.js'
+import { fencedSamples, markdownFile, referenceMarkdown } from '../../parts/reference/reference-markdown.js'
+import { firstPrograms, LANGUAGES, sampleModelId } from '../../parts/samples.js'
+import { assetText } from '../../shared/assets.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { referenceHtml } from './reference-html.js'
-import { markdownFile, referenceMarkdown } from './reference-markdown.js'
 
 interface PageProps {
   readonly baseUrl: string
@@ -61,14 +62,33 @@ const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => (
   </Layout>
 )
 
+const ALL = LANGUAGES.map(([language]) => language)
+const IDS = {
+  Generations: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
+  Images: 'Zk3vQ9xT1bN7mR4wY8cL2s',
+  Webhooks: 'whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5',
+  'Create Image': 'noobai-xl',
+}
+const VALUES = { prompt: 'a lighthouse at dusk', url: 'https://example.com/easel' }
+
 /** The API reference, as Markdown and as the page that is made of it, when it is first asked for and when its samples change. */
 export function referenceRoutes(app: App, options: WebsiteOptions, describe: DescribeApi): void {
-  const { baseUrl } = options
+  const { baseUrl, apiBaseUrl, rateLimit } = options
   let made: { readonly modelVersionId: number; readonly file: string; readonly html: string } | undefined
   const reference = async () => {
     const modelVersionId = await sampleModelId(options.ports.models)
     if (made?.modelVersionId !== modelVersionId) {
-      const markdown = referenceMarkdown(await describe(), { ...options, modelVersionId })
+      const markdown = referenceMarkdown(await describe(), {
+        baseUrl,
+        chapters: assetText('reference.md'),
+        facts: {
+          programs: fencedSamples(firstPrograms(baseUrl, modelVersionId), ALL),
+          api_base_url: apiBaseUrl,
+          max_requests: rateLimit.max,
+          window_seconds: rateLimit.windowSeconds,
+        },
+        samples: { languages: ALL, ids: IDS, values: { ...VALUES, model_version_id: modelVersionId } },
+      })
       made = { modelVersionId, file: markdownFile(markdown, baseUrl), html: referenceHtml(markdown) }
     }
     return made

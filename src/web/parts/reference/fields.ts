@@ -86,7 +86,9 @@ const statusOf = ({ properties = {} }: Schema): string =>
   `\`${String((properties.status as Schema | undefined)?.const)}\``
 
 function typeOf(schema: Schema, schemas: Schemas, asked: boolean): string {
-  const { type, format, items, nullable, enum: values } = schema
+  const { type, format, items, nullable, enum: values, anyOf: variants } = schema
+  if (!type && !values && variants)
+    return [...new Set(variants.map((it) => typeOf(resolved(it, schemas), schemas, asked)))].join(' or ')
   const types = typeof type === 'string' ? [type] : (type ?? [typeof values?.[0]])
   const words = types.filter((one) => one !== 'null').map((one) => wordOf(one, format, items, schemas))
   const orNull = !asked && (nullable || types.includes('null'))
@@ -94,7 +96,10 @@ function typeOf(schema: Schema, schemas: Schemas, asked: boolean): string {
 }
 
 function wordOf(type: string, format: string | undefined, items: AnySchema | undefined, schemas: Schemas): string {
-  if (type === 'array' && items) return `list of ${typeOf(resolved(items, schemas), schemas, true)}s`
+  if (type === 'array' && items) {
+    const its = resolved(items, schemas)
+    return its.type || its.enum ? `list of ${typeOf(its, schemas, true)}s` : 'list'
+  }
   return format === 'date-time' ? 'date-time' : type
 }
 

@@ -1,6 +1,5 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
-import { firstPrograms, LANGUAGES, type Samples, samplesOf } from '../../parts/samples.js'
-import { assetText } from '../../shared/assets.js'
+import { LANGUAGES, type Samples, samplesOf } from '../samples.js'
 import {
   answerFields,
   bodyFields,
@@ -14,10 +13,21 @@ import {
 
 interface ReferenceOptions {
   readonly baseUrl: string
-  readonly apiBaseUrl: string
-  readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
-  /** What the samples draw with. */
-  readonly modelVersionId: number
+  /** What stands before the operations, in Markdown. */
+  readonly chapters: string
+  /** What stands there for `{name}`, besides what is known of the document. */
+  readonly facts: Readonly<Record<string, string | number>>
+  readonly samples: SampleOptions
+}
+
+export interface SampleOptions {
+  readonly languages: readonly (keyof Samples)[]
+  /** For `{id}` in a path, by the tag of its operation, and for the other names. */
+  readonly ids: Readonly<Record<string, string>>
+  /** Of the fields that a body must have. */
+  readonly values: Readonly<Record<string, unknown>>
+  /** What bodies have besides, by the ID of the operation. */
+  readonly optional?: Readonly<Record<string, object>>
 }
 
 interface Operation extends Omit<OpenAPIV3_1.OperationObject, 'parameters' | 'requestBody' | 'responses'> {
@@ -36,34 +46,21 @@ type Answer = Omit<OpenAPIV3_1.ResponseObject, 'headers'> & {
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 /** Every answer has them, or every answer of its status. */
 const COMMON_HEADERS = /^X-(Request-Id|Error-Code|RateLimit-.*)$/
-const IDS: Readonly<Record<string, string>> = {
-  Generations: 'gen_4c6t8w2r5y1k9m3n7p0q6s2v8x',
-  Images: 'Zk3vQ9xT1bN7mR4wY8cL2s',
-  Webhooks: 'whe_9f0c3b1e6d7a4c58b2e1f0a9d8c7b6a5',
-  'Create Image': 'noobai-xl',
-}
-const VALUES: Readonly<Record<string, unknown>> = {
-  prompt: 'a lighthouse at dusk',
-  url: 'https://example.com/easel',
-}
 
 /**
- * The whole reference: the chapters of assets/reference.md, then every operation of the document. Each heading links to
+ * The whole reference: the chapters, then every operation of the document. Each heading links to
  * itself, which names its anchor. In the cells of fields `<br>` separates the rules from the description.
  */
 export function referenceMarkdown(document: OpenAPIV3_1.Document, options: ReferenceOptions): string {
-  const { baseUrl, apiBaseUrl, rateLimit } = options
+  const { baseUrl } = options
   const operations = operationsOf(document)
   const errors = errorsOf(operations)
   const common = errors.filter(([status]) => operations.every(({ responses }) => responses[status]))
   const facts: Readonly<Record<string, unknown>> = {
+    ...options.facts,
     summary: document.info.summary,
     description: document.info.description,
-    programs: fencedSamples(firstPrograms(baseUrl, options.modelVersionId)),
     base_url: baseUrl,
-    api_base_url: apiBaseUrl,
-    max_requests: rateLimit.max,
-    window_seconds: rateLimit.windowSeconds,
     errors: table(
       ['Status', 'Meaning', '`X-Error-Code`'],
       errors.map(([status, answer]) => [
@@ -76,9 +73,7 @@ export function referenceMarkdown(document: OpenAPIV3_1.Document, options: Refer
     ),
     common_errors: common.map(([status]) => status).join(', '),
   }
-  const chapters = assetText('reference.md')
-    .trim()
-    .replace(/\{(\w+)\}/g, (all, name: string) => String(facts[name] ?? all))
+  const chapters = options.chapters.trim().replace(/\{(\w+)\}/g, (all, name: string) => String(facts[name] ?? all))
   const show = operationParts(document, new Set(common.map(([status]) => status)), options)
   const groups = (document.tags ?? []).flatMap(({ name, description }) => [
     // An operation may have the name of its group.
@@ -127,7 +122,7 @@ function errorsOf(operations: readonly Operation[]): [status: string, answer: An
 function operationParts(
   { components }: OpenAPIV3_1.Document,
   commonErrors: ReadonlySet<string>,
-  { baseUrl, modelVersionId }: ReferenceOptions,
+  { baseUrl, samples: { languages, ids, values, optional } }: ReferenceOptions,
 ): (operation: Operation) => string[] {
   const schemas: Schemas = components?.schemas ?? {}
   const withBase = (text: string) => text.replaceAll('{base_url}', baseUrl)
@@ -172,8 +167,10 @@ function operationParts(
     const errors = Object.keys(responses).filter((status) => Number(status) >= 400 && !commonErrors.has(status))
     const samples = samplesOf({
       method,
-      url: (origin ?? baseUrl) + path.replace('{id}', IDS[tags[0] ?? ''] ?? ''),
-      body: body && sampleBody(body as Schema, { ...VALUES, model_version_id: modelVersionId }),
+      url:
+        (origin ?? baseUrl) +
+        path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name === 'id' ? (tags[0] ?? '') : name] ?? ''),
+      body: body && { ...sampleBody(body as Schema, values), ...optional?.[operationId] },
       contentType: Object.keys(answers.find(([status]) => status !== '304')?.[1].content ?? {})[0],
     })
     const fields = parameters
@@ -185,7 +182,7 @@ function operationParts(
       asText(withBase(description)),
       ...(fields.length > 0 ? ['#### Parameters', fieldTable(fields)] : []),
       ...(body ? ['#### Body', fieldTable(bodyFields(body, schemas))] : []),
-      fencedSamples(samples),
+      fencedSamples(samples, languages),
       ...answers.flatMap(([status, answer]) =>
         answerParts(status, answer, `[${summary}](#${id})`, responses['200']?.headers),
       ),
@@ -200,8 +197,10 @@ const heading = (depth: number, text: string, id: string) => `${'#'.repeat(depth
 
 const fenced = (text: string, language: string) => `\`\`\`${language}\n${text}\n\`\`\``
 
-const fencedSamples = (samples: Samples): string =>
-  LANGUAGES.map(([language, , fence]) => fenced(samples[language], fence)).join('\n\n')
+export const fencedSamples = (samples: Samples, languages: SampleOptions['languages']): string =>
+  LANGUAGES.filter(([language]) => languages.includes(language))
+    .map(([language, , fence]) => fenced(samples[language], fence))
+    .join('\n\n')
 
 /** A `<` outside of code would begin an element. */
 const asText = (text: string) => text.replace(/(`[^`]*`)|</g, (_, code: string | undefined) => code ?? '\\<')

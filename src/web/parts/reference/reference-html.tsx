@@ -1,6 +1,6 @@
 import { Marked, type Token, type Tokens } from 'marked'
 import { render } from 'preact-render-to-string'
-import { LANGUAGES } from '../../parts/samples.js'
+import { LANGUAGES } from '../samples.js'
 
 /** Between two headings: the samples stand beside the text. */
 interface Section {
@@ -89,15 +89,9 @@ const Body = ({ sections }: { sections: readonly Section[] }) => (
   <>
     <Contents sections={sections} />
     <div class="pages">
-      <fieldset class="languages">
-        <legend class="hidden-visually">Language of the samples</legend>
-        {LANGUAGES.map(([language, name], index) => (
-          <label>
-            <input type="radio" name="language" value={language} checked={index === 0} />
-            {name}
-          </label>
-        ))}
-      </fieldset>
+      {LANGUAGES.every(([language]) => sections.some(({ side }) => side.includes(`<figure class="${language}">`))) && (
+        <Languages />
+      )}
       {sections.map(({ text, side }, index) => (
         <section class={isGroup(sections, index) ? 'group' : undefined}>
           <div class="text" dangerouslySetInnerHTML={{ __html: text }} />
@@ -106,6 +100,18 @@ const Body = ({ sections }: { sections: readonly Section[] }) => (
       ))}
     </div>
   </>
+)
+
+const Languages = () => (
+  <fieldset class="languages">
+    <legend class="hidden-visually">Language of the samples</legend>
+    {LANGUAGES.map(([language, name], index) => (
+      <label>
+        <input type="radio" name="language" value={language} checked={index === 0} />
+        {name}
+      </label>
+    ))}
+  </fieldset>
 )
 
 /** Its operations follow. */
@@ -139,7 +145,7 @@ const Links = ({ of: sections }: { of: readonly Section[] }) => (
         <a href={`#${id}`}>
           {endpoint ? (
             <>
-              <Method of={endpoint[0]} /> {endpoint[1].replace(/^\/api\/v1/, '')}
+              <Method of={endpoint[0]} /> {endpoint[1].replace(/^\/(api|admin)\/v1/, '')}
             </>
           ) : (
             title
