@@ -1,8 +1,7 @@
 import { isDefinition } from '../core/catalog/model-definition.js'
+import { importModels } from '../core/operator/catalog.js'
 import type { WorkflowModels } from '../core/operator/workflow-models.js'
 import type { Database } from '../db/client.js'
-import { operatorModelStore } from '../db/operator/catalog.js'
-import { recorded } from '../db/operator/operator-actions.js'
 import { prepareImport } from './import-models.js'
 import { modelOfEntry, toEntry } from './model-entry.js'
 import { boundWorkflow, workflowReport } from './workflow-report.js'
@@ -11,7 +10,7 @@ import { boundWorkflow, workflowReport } from './workflow-report.js'
 export const workflowModels = (db: Database): WorkflowModels => ({
   check: ({ source, allowNodes }) => workflowReport(boundWorkflow(source, allowNodes)),
 
-  async import({ source, existing, allowNodes, isMeant, ...version }, by) {
+  async import({ source, existing, allowNodes, isMeant, ...version }, acting) {
     const kept = existing && toEntry(existing)
     const entry = {
       ...{ id: version.id, name: version.name, model_name: version.modelName, base_model: version.baseModel },
@@ -25,16 +24,6 @@ export const workflowModels = (db: Database): WorkflowModels => ({
     const prepared = await prepareImport(db, [model], !existing)
     const { unserved } = prepared
     if (unserved.length > 0 && !isMeant) return { outcome: 'unserved', versions: unserved }
-    const imported = await recorded(
-      db,
-      (on) => prepared.import(operatorModelStore(on)),
-      (done) =>
-        done.outcome === 'imported'
-          ? { ...by, action: `imported ${done.filenames[0]} for model version`, target: `${version.id}` }
-          : undefined,
-    )
-    // It names no Create Image model that another version could have.
-    if (imported.outcome === 'taken') throw new Error(`${imported.by} has ${imported.createImageModel}`)
-    return { outcome: 'imported', versions: prepared.versionsOf(await operatorModelStore(db).list()) }
+    return { outcome: 'imported', versions: await importModels(acting, prepared, async () => undefined) }
   },
 })

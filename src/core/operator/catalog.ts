@@ -50,7 +50,7 @@ export interface CatalogChanges {
 export const noSuchVersion = (id: number | string) =>
   new AppError('not_found', `No model version has the ID ${id}.`, { parameter: 'model_version_id' })
 
-type CatalogStores = { readonly catalog: CatalogChanges }
+export type CatalogStores = { readonly catalog: CatalogChanges }
 
 /** @throws not_found */
 export async function setEnabled({ stores, by }: Acting<CatalogStores>, id: number, enabled: boolean): Promise<void> {
@@ -76,8 +76,12 @@ export async function importModels(
   if (unserved.length > 0) await confirm(unserved)
   const imported = await acting.recorded(
     ({ catalog }) => prepared.import(catalog),
-    ({ outcome }) =>
-      outcome === 'imported' ? [`imported ${count} model version${count === 1 ? '' : 's'}`, ''] : undefined,
+    (done) => {
+      if (done.outcome !== 'imported') return undefined
+      return count === 1
+        ? ['imported 1 model version', `${done.filenames[0]}`]
+        : [`imported ${count} model versions`, '']
+    },
   )
   if (imported.outcome === 'taken')
     throw new AppError(

@@ -1,7 +1,8 @@
 /** ComfyUI workflows that operators bring. */
 import type { ModelVersion } from '../catalog/model-version.js'
+import type { Acting } from './acting.js'
+import type { CatalogStores } from './catalog.js'
 import type { ImportAnswer } from './imported-versions.js'
-import type { ActedBy } from './operator-actions.js'
 
 /** A ComfyUI workflow, as an operator brings it. */
 export interface BroughtWorkflow {
@@ -35,5 +36,5 @@ export interface WorkflowVersion
 export interface WorkflowModels {
   check(workflow: BroughtWorkflow): WorkflowReport
   /** Records the act with it. Asks the backends that are up whether they can draw it, which takes seconds. */
-  import(version: WorkflowVersion, by: ActedBy): Promise<ImportAnswer>
+  import(version: WorkflowVersion, acting: Acting<CatalogStores>): Promise<ImportAnswer>
 }

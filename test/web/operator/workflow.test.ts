@@ -120,8 +120,8 @@ describe('the import of a workflow', () => {
     })
     const [act] = (await operatorActionStore(context.service.db).list({ limit: 1, after: undefined })).items
     expect(act).toMatchObject({
-      ...{ actor: operator.username, reason: FORM.reason, target: '301' },
-      action: 'imported flux.1-dev@1 for model version',
+      ...{ actor: operator.username, reason: FORM.reason },
+      ...{ action: 'imported 1 model version', target: 'flux.1-dev@1' },
     })
     await givenAnnounced({ models: ['flux.1-dev@1'] })
     const { url } = await context.service.server()

@@ -6,7 +6,7 @@ import { sayUnserved } from '../../../core/operator/imported-versions.js'
 import type { WorkflowReport } from '../../../core/operator/workflow-models.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
-import { byOf, ReasonField, readForm, reason } from '../../parts/operator-forms.js'
+import { actingOf, ReasonField, readForm, reason } from '../../parts/operator-forms.js'
 import { Field, Notices } from '../../parts/page-parts.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -278,7 +278,7 @@ export function workflowRoutes(app: App, { ports }: WebsiteOptions): void {
       const version = versionOf(form, existing)
       const why = readForm(z.object({ reason }), form)
       if (!why.form) return refuse(refusalMessage(invalidParameter('reason', why.problem), reply))
-      const { outcome, versions } = await workflows.import(version, byOf(request, why.form.reason))
+      const { outcome, versions } = await workflows.import(version, actingOf(ports, request, why.form.reason))
       if (outcome === 'imported')
         return reply.redirect(`/operator/models?imported=${version.id}&change=${versions[0]?.change}`, 303)
       const unserved = new AppError('invalid_request', `${sayUnserved(versions)}: tick the box below if it is meant.`)
