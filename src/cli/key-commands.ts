@@ -129,7 +129,7 @@ async function revoke({ acting }: Operator, id: string, { reason }: ReasonOption
 export function usageCommand(program: Command, run: Runner): void {
   program
     .command('usage <username>')
-    .description('images made with developer keys, per key and model')
+    .description('images and credits, per key and model; of developer keys and others, and of the website')
     .option('--since <date>', 'from this day or moment on', since('--since'))
     .option('--until <date>', 'to the end of this day, or before this moment', before('--until'))
     .action(run(showUsage))
@@ -143,10 +143,10 @@ async function showUsage({ stores, config }: Operator, username: string, period:
     json: rows.map((row) => jsonOf(row)),
     text: table(
       rows.map((row) => ({
-        ...{ key: row.hint, name: row.keyName, model: row.modelName, version: row.modelVersionName },
-        ...{ 'version id': row.modelVersionId, images: row.images },
+        ...{ key: row.hint, name: row.keyName, kind: row.kind, model: row.modelName, version: row.modelVersionName },
+        ...{ 'version id': row.modelVersionId, images: row.images, credits: row.credits },
       })),
-      'No images were made with developer keys in that time.',
+      'Nothing was made in that time.',
     ),
   }
 }

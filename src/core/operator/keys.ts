@@ -36,15 +36,20 @@ interface StoredKey extends KeyChange {
   readonly concurrency?: number | undefined
 }
 
-/** Images made with a developer key and a model version. */
+/** What was made with a key and a model version. */
 export interface KeyUsage {
   readonly keyId: string
+  /** `website`: of what was made there. */
+  readonly kind: Exclude<ApiKeyKind, 'operator'>
   readonly keyName: string
   readonly hint: string
   readonly modelVersionId: number
   readonly modelName: string
   readonly modelVersionName: string
+  /** A metered one counts when it is made, a charged one when it is asked for. */
   readonly images: number
+  /** Charged, less what was given back; 0 with a developer key. */
+  readonly credits: number
 }
 
 /** Whose key it is. */
@@ -185,5 +190,5 @@ export async function usageOf(
     throw invalidParameter('until', 'That time ends before it begins: give a later until.')
   const { id } = await requireAccount(stores, name)
   const usage = await stores.keys.usage(id, since, until)
-  return usage.map((row) => ({ ...row, hint: shownKey({ ...row, kind: 'developer' }, prefix) }))
+  return usage.map((row) => ({ ...row, hint: row.kind === 'website' ? '' : shownKey(row, prefix) }))
 }

@@ -1,6 +1,6 @@
-import { and, eq, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { OwnKey, OwnKeyStore } from '../../core/accounts/api-key.js'
-import type { KeyHolder, OperatorKeys } from '../../core/operator/keys.js'
+import type { KeyHolder, KeyUsage, OperatorKeys } from '../../core/operator/keys.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
@@ -11,18 +11,26 @@ import { columns, insertInto, param, type RowOf, selectAs, setList, statement, t
 import { STATUS_NOW } from './subscriptions.js'
 
 const KEY_USAGE = {
-  ...{ keyId: k.id, keyName: k.name, hint: k.hint },
+  ...{ keyId: k.id, kind: sql<KeyUsage['kind']>`${k.kind}`, keyName: k.name, hint: k.hint },
   ...{ modelVersionId: m.id, modelName: m.modelName, modelVersionName: m.name },
   images: sql<number>`used.images`,
+  credits: sql<number>`used.credits`,
 }
+const isInTime = (at: SQLWrapper) => sql`${at} >= coalesce(${param('since')}::timestamptz, '-infinity')
+             AND ${at} < coalesce(${param('until')}::timestamptz, 'infinity')`
 
 const USAGE = statement<RowOf<typeof KEY_USAGE>>('usage_of_keys')`
   SELECT ${selectAs(KEY_USAGE)}
-    FROM (SELECT ${usage.apiKeyId}, ${usage.modelVersionId}, count(*) AS images FROM ${usage}
-           WHERE ${usage.userId} = ${param('userId')}
-             AND ${usage.createdAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
-             AND ${usage.createdAt} < coalesce(${param('until')}::timestamptz, 'infinity')
-           GROUP BY ${usage.apiKeyId}, ${usage.modelVersionId}) used
+    FROM (SELECT ${usage.apiKeyId}, ${usage.modelVersionId}, count(*) AS images, 0::bigint AS credits FROM ${usage}
+           WHERE ${usage.userId} = ${param('userId')}::uuid AND ${isInTime(usage.createdAt)}
+           GROUP BY ${usage.apiKeyId}, ${usage.modelVersionId}
+          UNION ALL
+          SELECT api_key_id, model_version_id, sum(images)::bigint, sum(spent)::bigint
+            FROM (SELECT ${g.apiKeyId}, ${g.modelVersionId}, ${SPENT_ON} AS spent,
+                         CASE ${g.status} WHEN 'succeeded' THEN ${g.batchSize} ELSE 0 END AS images
+                    FROM ${g}
+                   WHERE ${g.userId} = ${param('userId')}::uuid AND NOT ${g.metered} AND ${isInTime(g.createdAt)}) charged
+           GROUP BY api_key_id, model_version_id HAVING sum(images) > 0 OR sum(spent) > 0) used
     JOIN ${k} ON ${k.id} = used.api_key_id
     JOIN ${m} ON ${m.id} = used.model_version_id
    ORDER BY ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`

@@ -120,19 +120,22 @@ const revokeSchema = {
 const usage = z
   .object({
     key_id: z.string(),
+    kind: z.enum(['personal', 'developer', 'website']),
     key_name: z.string(),
-    hint: z.string(),
+    hint: z.string().describe('Empty for the website'),
     model_version_id: z.int(),
     model_name: z.string(),
     model_version_name: z.string(),
     images: z.int(),
+    credits: z.int().describe('Less what was given back; 0 with a developer key'),
   })
   .meta({ id: 'AdminKeyUsage' })
 const usageSchema = {
   operationId: 'getUsage',
   tags,
-  summary: 'Images made with developer keys, per key and model version',
-  description: 'Of all time, or of a part of it.',
+  summary: 'Images and credits, per key and model version',
+  description:
+    'Of all time, or of a part of it. What a developer key has made counts when it is made, all else when it is asked for.',
   params: admin.ofAccount,
   querystring: z.strictObject({
     since: admin.rangeBegin('since').optional(),
