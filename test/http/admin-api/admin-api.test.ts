@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OperatorScope } from '../../../src/core/accounts/account.js'
-import { apiKeyHint, hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
+import { newApiKey } from '../../../src/core/accounts/api-key.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { administration } from '../../../src/db/operator/administration.js'
 import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
@@ -9,18 +9,12 @@ import { call } from '../../support/client.js'
 import { creditsOf, givenGeneration, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { unrecordable } from '../../support/unrecordable.js'
+import { givenOperatorKey as operatorKey } from './given-operator-key.js'
 
 const context = useService()
 
-async function givenOperatorKey(scope: OperatorScope = 'all', name = 'billing') {
-  const { db } = context.service
-  const user = await givenUser(db)
-  await db.pool.query(`UPDATE users SET role = 'operator' WHERE id = $1`, [user.id])
-  const key = newApiKey('easel-operator')
-  const facts = { hash: hashApiKey(key), hint: apiKeyHint(key), name }
-  const id = await administration(db).keys.create({ userId: user.id, kind: 'operator', scope, ...facts })
-  return { key, id, user }
-}
+const givenOperatorKey = (...options: [scope?: OperatorScope, name?: string]) =>
+  operatorKey(context.service.db, ...options)
 
 const send = (
   key: string | undefined,
