@@ -47,30 +47,53 @@ type ImportOptions = ReasonOption & { readonly yes?: boolean }
 
 const importFile =
   (confirm: Confirm) =>
-  async ({ db, acting }: Operator, file: string, { reason, yes = false }: ImportOptions): Promise<Answer> => {
+  async (
+    { db, acting, stores, config }: Operator,
+    file: string,
+    { reason, yes = false }: ImportOptions,
+  ): Promise<Answer> => {
     const models = await readModelFile(file)
+    const usual = () => modelStore(db, config.defaultModelVersionId).findDefault()
+    const before = await usual()
     const prepared = await prepareImport(db, models)
     const versions = await importModels(acting(reason), prepared, async (unserved) => {
       const why = unserved.flatMap(reasons)
       if (yes || (await confirm(`${sayUnserved(unserved)}:\n${why.join('\n')}\nImport it all the same?`))) return
       throw new OperatorError([`${sayUnserved(unserved)}: add --yes if that is what you mean.`, ...why].join('\n'))
     })
+    const [now, after] = [await stores.catalog.list(), await usual()]
+    const lines = versions.flatMap((it) =>
+      linesOf(
+        it,
+        now.find(({ id }) => id === it.id),
+      ),
+    )
     return {
       json: { imported: models.length, versions: versions.map((it) => jsonOf(it)) },
-      text: [`Imported ${plural(models.length, 'model version')}.`, ...versions.flatMap(linesOf)].join('\n'),
+      text: [`Imported ${plural(models.length, 'model version')}.`, ...lines, ...newDefault(before, after)].join('\n'),
       hint: models.length > 0 ? '"easel models list" shows all, and which GPU servers draw them.' : undefined,
     }
   }
 
 const reasons = ({ notServed }: Pick<ImportedVersion, 'notServed'>) => notServed.map((reason) => `  ${reason}`)
 
-/** What became of a version, and whether it can be drawn. */
-function linesOf(version: ImportedVersion): string[] {
+/** Where the import has changed it. */
+function newDefault(before: ModelVersion | undefined, after: ModelVersion | undefined): string[] {
+  if (before?.id === after?.id) return []
+  const named = (it: ModelVersion | undefined) => (it ? `version ${it.id}, ${it.modelName} ${it.name}` : 'none')
+  return [`The default is ${named(after)}; it was ${named(before)}. DEFAULT_MODEL_VERSION_ID chooses another.`]
+}
+
+/** What became of a version, what its images cost, and whether it can be drawn. */
+function linesOf(version: ImportedVersion, model: ModelVersion | undefined): string[] {
   const { id, filename, change, fields, servedBy } = version
   const changed = fields.length > 0 && change !== 'new' ? ` (changed: ${fields.join(', ')})` : ''
+  const price = model
+    ? [`  An image costs ${model.pricing ? 'at least ' : ''}${plural(lowestPrice(model), 'credit')}.`]
+    : []
   const said = `${sayChange(change, id, filename)}${changed}`
-  if (servedBy.length > 0) return [`${said}; served by ${servedBy.join(', ')}.`]
-  return [`${said}; no GPU server that is up can draw it:`, ...reasons(version)]
+  if (servedBy.length > 0) return [`${said}; served by ${servedBy.join(', ')}.`, ...price]
+  return [`${said}; no GPU server that is up can draw it:`, ...reasons(version), ...price]
 }
 
 /** Its JSON can be imported again. */

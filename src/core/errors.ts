@@ -80,8 +80,12 @@ export const invalidParameter = (parameter: string, message: string) =>
 export const invalidUrl = () =>
   new AppError('invalid_request', 'The URL is not valid: percent-encode it as UTF-8, and write "%" itself as %25.')
 
-export const noActiveSubscription = () =>
-  new AppError('subscription_required', 'No active subscription: renew your plan to generate images.')
+/** @param had the account's, which is over or held up; null: it has none */
+export const noActiveSubscription = (had: object | null) =>
+  new AppError(
+    'subscription_required',
+    `No active subscription: ${had ? 'renew your plan' : 'get a plan'} to generate images.`,
+  )
 
 export const modelVersionNotFound = (id: number | string) =>
   new AppError('not_found', `Model version ${id} not found. GET /api/v1/models lists the available ones.`, {

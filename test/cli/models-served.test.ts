@@ -50,6 +50,8 @@ describe('an import of a workflow', () => {
     expect([code, stdout]).toEqual([
       0,
       `Imported 1 model version.\nVersion 301 is new and draws with flux.1-dev@1; served by comfyui+${gpu.url}.\n` +
+        '  An image costs 1 credit.\n' +
+        'The default is version 301, FLUX.1 dev; it was version 1, NoobAI-XL v1.1. DEFAULT_MODEL_VERSION_ID chooses another.\n' +
         '"easel models list" shows all, and which GPU servers draw them.\n',
     ])
     expect(await listed(301)).toMatchObject({ served_by: [`comfyui+${gpu.url}`], not_served: [] })
@@ -70,6 +72,7 @@ describe('an import of a workflow', () => {
     expect((await importing({ ...undrawable, credits_per_image: 2 })).stdout).toContain(
       'Version 301 is changed and draws with flux.1-dev@1 as before (changed: credits_per_image); no GPU server',
     )
+    expect((await importing({ ...undrawable, credits_per_step: 0.5 })).stdout).toContain('  An image costs at least ')
   })
 
   it('refuses to replace what is drawn by what no server can draw, unless --yes says so, and goes back', async () => {

@@ -53,7 +53,7 @@ export interface AccountStore {
 
 /** @throws subscription_required unless there is one and it is active */
 export function requireActiveSubscription({ subscription }: Account): void {
-  if (subscription?.status !== 'active') throw noActiveSubscription()
+  if (subscription?.status !== 'active') throw noActiveSubscription(subscription)
 }
 
 type Limits = Pick<Caller, 'keyModels' | 'planLimits'>

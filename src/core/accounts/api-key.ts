@@ -103,7 +103,7 @@ export async function createOwnKey(
   const stored = { name: requireKeyName(name), ...requireLimits(limits), hash: hashApiKey(key), hint: apiKeyHint(key) }
   const outcome = await store.create(account.id, stored, MAX_KEYS)
   if (outcome === 'created') return key
-  if (outcome === 'no_subscription') throw noActiveSubscription()
+  if (outcome === 'no_subscription') throw noActiveSubscription(account.subscription)
   throw new AppError('invalid_request', `You have ${MAX_KEYS} keys, the most there may be: revoke one first.`)
 }
 

@@ -201,12 +201,12 @@ describe('POST /api/v1/generate', () => {
     })
   })
 
-  it.each<[string, UserOptions]>([
-    ['there is none', { subscription: null }],
-    ['it was canceled', { subscription: { status: 'canceled' } }],
-    ['it has ended', { subscription: { endDate: new Date(Date.now() - 1000) } }],
-  ])('answers 403 without an active subscription: %s', async (_name, options) => {
-    expectPersonalError(await submit(await user(options), PROMPT), 403, /^No active subscription/)
+  it.each<[string, UserOptions, RegExp]>([
+    ['there is none', { subscription: null }, /^No active subscription: get a plan to/],
+    ['it was canceled', { subscription: { status: 'canceled' } }, /^No active subscription: renew your plan to/],
+    ['it has ended', { subscription: { endDate: new Date(Date.now() - 1000) } }, /^No active subscription: renew/],
+  ])('answers 403 without an active subscription: %s', async (_name, options, sentence) => {
+    expectPersonalError(await submit(await user(options), PROMPT), 403, sentence)
   })
 
   it('answers 402 with the credits needed and held', async () => {

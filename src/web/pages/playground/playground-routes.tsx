@@ -219,7 +219,7 @@ async function formFor(
 
 /** Said before anybody writes a prompt in vain. */
 const planProblem = ({ subscription }: Account): Problem | undefined =>
-  subscription?.status === 'active' ? undefined : problemOf(noActiveSubscription())
+  subscription?.status === 'active' ? undefined : problemOf(noActiveSubscription(subscription))
 
 const NO_MODELS = { text: 'No model is on offer right now. Come back a little later.' }
 
