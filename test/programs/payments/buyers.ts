@@ -1,11 +1,11 @@
 /** What people, banks and the owner do in an account at Stripe, by chance; and what must have come of it. */
-import type { PaymentProvider } from '../../../src/core/billing/payment-provider.js'
+import type { CheckoutOrder, PaymentProvider } from '../../../src/core/billing/payment-provider.js'
+import type { Database } from '../../../src/db/client.js'
 import type { StripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import type { Seeded } from '../../support/seeded.js'
 
 export interface Buyer {
   readonly accountId: string
-  readonly customer: string
   subscription: string | undefined
 }
 
@@ -22,36 +22,54 @@ export interface Bought {
   dispute: { readonly id: string; state: 'open' | 'won' | 'lost' } | undefined
 }
 
-const PAGES = { returnTo: 'http://easel.test/account', cancelTo: 'http://easel.test/account' }
 const PACKS = [
   { pack: 'Small', credits: 100, amount: 500 },
   { pack: 'Large', credits: 1301, amount: 4999 },
 ] as const
+const PLANS = [
+  { plan: 'Basic', credits: 100, amount: 900 },
+  { plan: 'Large', credits: 200, amount: 1800 },
+] as const
 const DAY_MS = 86_400_000
 
-export interface Shop {
-  readonly stripe: StripeStandIn
-  readonly provider: PaymentProvider
-  readonly chance: Seeded
-  readonly plans: readonly { readonly plan: string; readonly price: string }[]
-  readonly buyers: readonly Buyer[]
+/** Plans and packs that Easel sells at prices of the stand-in. */
+export async function givenGoods({ pool }: Database, stripe: StripeStandIn) {
+  const plans = PLANS.map((its) => ({ ...its, price: stripe.givenPrice({ every: 'month', amount: its.amount }).id }))
+  for (const { plan, credits, price } of plans)
+    await pool.query(
+      `INSERT INTO plans (name, credits, period, carry_over, price, for_sale) VALUES ($1, $2, 'month', 0, $3, true)`,
+      [plan, credits, price],
+    )
+  const packs = PACKS.map((its) => ({ ...its, price: stripe.givenPrice({ amount: its.amount }).id }))
+  for (const { pack, credits, price } of packs)
+    await pool.query('INSERT INTO credit_packs (name, credits, price) VALUES ($1, $2, $3)', [pack, credits, price])
+  return { plans, packs }
 }
 
-export function openShop({ stripe, provider, chance, plans, buyers }: Shop) {
-  const bought: Bought[] = []
-  const packPrices = PACKS.map(({ amount }) => stripe.givenPrice({ amount }).id)
+export interface Shop<B extends Buyer> {
+  readonly stripe: StripeStandIn
+  readonly provider: Pick<PaymentProvider, 'subscription'>
+  readonly chance: Seeded
+  readonly goods: Awaited<ReturnType<typeof givenGoods>>
+  /** The page where the buyer pays; undefined: there is none now. */
+  readonly checkout: (buyer: B, order: Pick<CheckoutOrder, 'item' | 'price'>) => Promise<string | undefined>
+  /** How far Stripe's clock may be advanced; without end, unless it says otherwise. */
+  readonly latest?: () => number
+}
 
-  async function buy(buyer: Buyer): Promise<void> {
-    const n = chance.below(PACKS.length)
-    const { amount, ...item } = PACKS[n] as (typeof PACKS)[number]
-    const { customer, accountId } = buyer
-    const page = await provider.checkout({ customer, accountId, item, price: packPrices[n] as string, ...PAGES })
+export function openShop<B extends Buyer>({ stripe, provider, chance, goods, checkout, latest }: Shop<B>) {
+  const bought: Bought[] = []
+
+  async function buy(buyer: B): Promise<void> {
+    const { pack, credits, amount, price } = chance.pick(goods.packs)
     const how = chance.chance(0.7) ? 'works' : chance.pick(['declined', 'takes_days', 'coupon'] as const)
+    const page = await checkout(buyer, { item: { pack, credits }, price })
+    if (page === undefined) return
     const session = stripe.pay(page, how)
     if (how === 'declined') return
     const isFree = how === 'coupon'
     bought.push({
-      ...{ id: session.payment_intent ?? session.id, buyer, credits: item.credits, amount: isFree ? 0 : amount },
+      ...{ id: session.payment_intent ?? session.id, buyer, credits, amount: isFree ? 0 : amount },
       ...{ isPaid: how !== 'takes_days', refunded: 0, dispute: undefined },
     })
   }
@@ -77,14 +95,14 @@ export function openShop({ stripe, provider, chance, plans, buyers }: Shop) {
     }
   }
 
-  async function subscribe(buyer: Buyer): Promise<void> {
-    const { customer, accountId, subscription } = buyer
-    const { plan, price } = chance.pick(plans)
+  async function subscribe(buyer: B): Promise<void> {
+    const { subscription } = buyer
+    const { plan, price } = chance.pick(goods.plans)
     const what = chance.next()
     const isOver = subscription !== undefined && (await provider.subscription(subscription))?.status === 'ended'
     if (subscription === undefined || isOver) {
-      const page = await provider.checkout({ customer, accountId, item: { plan }, price, ...PAGES })
-      buyer.subscription = stripe.pay(page, 'works').subscription ?? undefined
+      const page = await checkout(buyer, { item: { plan }, price })
+      if (page !== undefined) buyer.subscription = stripe.pay(page, 'works').subscription ?? undefined
     } else if (what < 0.3) stripe.cancel(subscription, chance.chance(0.5) ? 'now' : 'period_end')
     else if (what < 0.6) stripe.change(subscription, price)
     else if (what < 0.8) stripe.pause(subscription)
@@ -94,13 +112,15 @@ export function openShop({ stripe, provider, chance, plans, buyers }: Shop) {
   return {
     bought: bought as readonly Bought[],
 
-    async step(): Promise<void> {
-      const buyer = chance.pick(buyers)
+    async step(buyer: B): Promise<void> {
       const what = chance.next()
       if (what < 0.5) await buy(buyer)
       else if (what < 0.75) returnMoney()
       else if (what < 0.99) await subscribe(buyer)
-      else stripe.advanceTo(new Date(stripe.now().getTime() + chance.between(1, 20) * DAY_MS))
+      else {
+        const next = stripe.now().getTime() + chance.between(1, 20) * DAY_MS
+        stripe.advanceTo(new Date(Math.min(next, latest?.() ?? next)))
+      }
     },
   }
 }

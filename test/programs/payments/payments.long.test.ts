@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { FORGETS_GRANTS } from './payment-checks.js'
 import { startPaymentsStage } from './stage.js'
 
 const EVENTS = Number(process.env.PAYMENT_EVENTS ?? 2000)
@@ -14,13 +15,6 @@ it(
   },
   300_000 + EVENTS * 100,
 )
-
-/** What was granted is forgotten, and the ledger takes the same reference again. */
-const FORGETS_GRANTS = `
-  DROP INDEX credit_ledger_ref;
-  CREATE FUNCTION forgets() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN NEW.credits := 0; NEW.taken_back := 0; RETURN NEW; END $$;
-  CREATE TRIGGER forgets BEFORE INSERT OR UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION forgets()`
 
 it('a run notices when a payment is granted more than once', async () => {
   const stage = await startPaymentsStage('shared')

@@ -1,13 +1,13 @@
 /** Events of payment, doubled, in any order, delayed and forged, while servers and Postgres are killed. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { decidingSubscription } from '../../../src/core/billing/effects.js'
-import type { PaidSubscription, PaymentProvider } from '../../../src/core/billing/payment-provider.js'
+import type { PaymentProvider } from '../../../src/core/billing/payment-provider.js'
 import type { Database } from '../../../src/db/client.js'
-import type { StripeEvent } from '../../stand-ins/stripe/objects.js'
-import { type StripeStandIn, signed } from '../../stand-ins/stripe/stripe-stand-in.js'
+import type { StripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import type { Seeded } from '../../support/seeded.js'
 import { until } from '../../support/until.js'
-import { type Buyer, keptOf, openShop } from './buyers.js'
+import { type Buyer, givenGoods, openShop } from './buyers.js'
+import { deliveries } from './deliveries.js'
+import { isWorkedOff, wrongOf } from './payment-checks.js'
 
 export interface PaymentsRun {
   readonly stripe: StripeStandIn
@@ -27,11 +27,8 @@ export interface PaymentsRun {
   readonly workedOffWithinMs: number
 }
 
-const AT_ONCE = 8
-/** Of the events, those that are posted last of all. */
-const DELAYED = 0.2
-const FORGED = 0.05
 const PHASES = 5
+const PAGES = { returnTo: 'http://easel.test/account', cancelTo: 'http://easel.test/account' }
 
 export interface PaymentsReport {
   readonly events: number
@@ -45,14 +42,14 @@ export interface PaymentsReport {
 }
 
 export async function runPayments(run: PaymentsRun): Promise<PaymentsReport> {
-  const { stripe, db, chance, events: wanted } = run
-  stripe.events.hold()
+  const { stripe, provider, db, chance, events: wanted } = run
+  const posts = deliveries(run)
   const buyers = await givenBuyers(run)
-  const plans = await givenPlans(run)
-  const shop = openShop({ ...run, chance: chance.fork('shop'), plans, buyers })
-  const posts = poster(run)
-  const late: StripeEvent[] = []
-  let told = 0
+  const shopping = chance.fork('shop')
+  const shop = openShop<Customer>({
+    ...{ stripe, provider, chance: shopping, goods: await givenGoods(db, stripe) },
+    checkout: ({ customer, accountId }, order) => provider.checkout({ ...order, ...PAGES, customer, accountId }),
+  })
 
   const stopped = new AbortController()
   let disturbances = 0
@@ -67,158 +64,37 @@ export async function runPayments(run: PaymentsRun): Promise<PaymentsReport> {
   // What is posted in a phase was said in it, and things go on happening meanwhile.
   for (let phase = 1; phase <= PHASES; phase++) {
     const happening = (async () => {
-      while (stripe.events.list.length * 2 < (wanted * phase) / PHASES) await shop.step()
+      while (stripe.events.list.length * 2 < (wanted * phase) / PHASES) await shop.step(shopping.pick(buyers))
     })()
     if (phase === 1) await happening
-    const fresh = stripe.events.list.slice(told)
-    told += fresh.length
-    const delayed = new Set(fresh.filter(() => chance.chance(DELAYED)))
-    late.push(...delayed)
-    const now = fresh.filter((event) => !delayed.has(event))
-    await Promise.all([happening, posts.post([...now, ...now])])
+    await Promise.all([happening, posts.postNew()])
   }
-  const rest = stripe.events.list.slice(told)
-  await posts.post([...late, ...late, ...rest, ...rest])
+  await posts.postRest()
   stopped.abort()
   await disturbing
   // Its connections to a Postgres that died are noticed one by one.
-  await until(() => isWorkedOff(db).catch(() => false), 'all events are worked off', run.workedOffWithinMs)
+  await until(() => isWorkedOff(db.pool).catch(() => false), 'all events are worked off', run.workedOffWithinMs)
 
-  const wrong = [...(await wrongPayments(run, shop.bought)), ...(await wrongSubscriptions(run, buyers))]
-  const { rows } = await db.pool.query(`SELECT id FROM payment_events WHERE id LIKE 'evt_forged%'`)
-  wrong.push(...rows.map(({ id }) => `the forged event ${id} was kept`))
+  const wrong = await wrongOf({ on: db.pool, provider, graceDays: run.graceDays, buyers, bought: shop.bought })
   return {
     ...{ events: stripe.events.list.length, ...posts.counts(), payments: shop.bought.length, disturbances, wrong },
     subscriptions: buyers.filter(({ subscription }) => subscription).length,
   }
 }
 
-async function givenBuyers({ db, provider, accounts }: PaymentsRun): Promise<Buyer[]> {
+interface Customer extends Buyer {
+  readonly customer: string
+}
+
+async function givenBuyers({ db, provider, accounts }: PaymentsRun): Promise<Customer[]> {
   const { rows } = await db.pool.query<{ id: string; username: string }>(
     `INSERT INTO users (username) SELECT 'buyer' || n FROM generate_series(1, $1) n RETURNING id, username`,
     [accounts],
   )
-  const buyers: Buyer[] = []
+  const buyers: Customer[] = []
   for (const { id, username } of rows) {
     const customer = await provider.createCustomer({ id, username, email: null })
     buyers.push({ accountId: id, customer, subscription: undefined })
   }
   return buyers
-}
-
-async function givenPlans({ db, stripe }: PaymentsRun) {
-  const plans = ['Basic', 'Pro'].map((plan, n) => ({
-    ...{ plan, credits: 100 * (n + 1), price: stripe.givenPrice({ every: 'month', amount: 900 * (n + 1) }).id },
-  }))
-  for (const { plan, credits, price } of plans)
-    await db.pool.query(
-      `INSERT INTO plans (name, credits, period, carry_over, price) VALUES ($1, $2, 'month', 0, $3)`,
-      [plan, credits, price],
-    )
-  return plans
-}
-
-/** Posts as Stripe does: until it is taken. */
-function poster({ webhookSecret, chance, urls }: PaymentsRun) {
-  const own = chance.fork('posts')
-  let posted = 0
-  let forged = 0
-
-  async function send(event: unknown, secret: string): Promise<number> {
-    const { body, signature } = signed(event, secret)
-    const headers = { 'content-type': 'application/json', 'stripe-signature': signature }
-    const url = `${own.pick(urls())}/billing/stripe`
-    const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(20_000) }).catch(
-      () => undefined,
-    )
-    await answer?.arrayBuffer().catch(() => undefined)
-    return answer?.status ?? 0
-  }
-
-  async function postOne(event: StripeEvent): Promise<void> {
-    if (own.chance(FORGED)) {
-      forged++
-      const status = await send({ ...event, id: `evt_forged${forged}` }, 'whsec_of_somebody_else')
-      if (status >= 200 && status < 300) throw new Error('a forged event was taken')
-    }
-    for (;;) {
-      posted++
-      const status = await send(event, webhookSecret)
-      if (status === 200) return
-      if (status === 400) throw new Error(`the event ${event.id} was refused`)
-      await delay(50)
-    }
-  }
-
-  return {
-    counts: () => ({ posted, forged }),
-
-    async post(events: readonly StripeEvent[]): Promise<void> {
-      const left = events.map((event) => ({ event, order: own.next() })).toSorted((a, b) => a.order - b.order)
-      const next = async () => {
-        for (let it = left.pop(); it; it = left.pop()) await postOne(it.event)
-      }
-      await Promise.all(Array.from({ length: AT_ONCE }, next))
-    },
-  }
-}
-
-async function isWorkedOff(db: Database): Promise<boolean> {
-  const { rows } = await db.pool.query(
-    `SELECT (SELECT count(*) FROM payment_events WHERE kind IS NOT NULL AND worked_off_at IS NULL)
-          + (SELECT count(*) FROM payment_objects WHERE due_at <= now()) AS open`,
-  )
-  return Number(rows[0].open) === 0
-}
-
-async function wrongPayments({ db }: PaymentsRun, bought: ReturnType<typeof openShop>['bought']): Promise<string[]> {
-  const { rows } = await db.pool.query<{ payment: string; purchases: number; kept: number }>(
-    `SELECT split_part(ref, ':', 2) AS payment, sum(delta)::integer AS kept,
-            (count(*) FILTER (WHERE kind = 'purchase'))::integer AS purchases
-       FROM credit_ledger WHERE ref LIKE 'payment:%' GROUP BY 1`,
-  )
-  const found = new Map(rows.map((row) => [row.payment, row]))
-  return bought.flatMap((it) => {
-    const { purchases = 0, kept = 0 } = found.get(it.id) ?? {}
-    const should = keptOf(it)
-    if (kept === should && purchases <= 1) return []
-    return [`payment ${it.id} brought ${kept} credits in ${purchases} purchases where it should have brought ${should}`]
-  })
-}
-
-async function wrongSubscriptions(
-  { db, provider, graceDays }: PaymentsRun,
-  buyers: readonly Buyer[],
-): Promise<string[]> {
-  const { rows } = await db.pool.query<{ user_id: string; id: string }>(
-    'SELECT c.user_id, p.id FROM paid_subscriptions p JOIN payment_customers c ON c.id = p.customer',
-  )
-  const { rows: had } = await db.pool.query(
-    `SELECT s.*, now() AS now, p.price,
-            (SELECT count(*) FROM credit_ledger l WHERE l.user_id = s.user_id AND l.ref = 'period:' || to_char(
-               s.period_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::integer AS grants
-       FROM subscriptions s LEFT JOIN plans p ON p.name = s.plan`,
-  )
-  const wrong: string[] = []
-  for (const { accountId, subscription } of buyers) {
-    if (subscription === undefined) continue
-    const own = rows.filter((row) => row.user_id === accountId).map(({ id }) => id)
-    if (!own.includes(subscription)) wrong.push(`subscription ${subscription} is not known`)
-    const states = await Promise.all(own.map((id) => provider.subscription(id)))
-    const paid = states.filter((it): it is PaidSubscription => it !== undefined)
-    const has = had.find((it) => it.user_id === accountId)
-    const decided =
-      has &&
-      decidingSubscription(
-        paid.map((it) => ({ ...it, plan: it.price })),
-        graceDays,
-        has.now,
-      )
-    if (!decided) continue
-    const should = [decided.plan, decided.status, decided.endDate, decided.paidUntil].join(' ')
-    const is = [has.price, has.status, has.end_date, has.paid_until].join(' ')
-    if (is !== should) wrong.push(`${accountId} has ${is} where it should have ${should}`)
-    if (has.grants > 1) wrong.push(`${accountId} was granted its period ${has.grants} times`)
-  }
-  return wrong
 }
