@@ -175,6 +175,7 @@ const CALLS: Readonly<
   'reconcile.clear_locks': [({ repairs }) => listOf(repairs.lock.all()), []],
   'reconcile.sweep': [({ repairs }) => repairs.rows.wastedSlugs(), []],
   'reconcile.settle_periods': [({ repairs }) => repairs.periods.settle(), 0],
+  'reconcile.note_ended': [({ repairs }) => repairs.periods.noteEnded(), undefined],
   'reconcile.clean': [({ repairs }) => repairs.rows.clean(), undefined],
 }
 

@@ -155,7 +155,10 @@ export function chaosPorts(env: Variables): PortWrappers {
           wastedSlugs: guarded('reconcile.sweep', rows.wastedSlugs, none),
           clean: guarded('reconcile.clean', rows.clean, async () => undefined),
         },
-        periods: { ...periods, settle: guarded('reconcile.settle_periods', periods.settle, async () => 0) },
+        periods: {
+          settle: guarded('reconcile.settle_periods', periods.settle, async () => 0),
+          noteEnded: guarded('reconcile.note_ended', periods.noteEnded, async () => undefined),
+        },
         lock: { ...lock, all: guarded('reconcile.clear_locks', lock.all, async function* () {}) },
         queue: { ...queue, withdraw: before('reconcile.after_fail', queue.withdraw) },
         wipeMark: {

@@ -58,6 +58,7 @@ export const SWITCHABLE_GUARDS = [
   'reconcile.fail_expired',
   'reconcile.fail_unservable',
   'reconcile.settle_periods',
+  'reconcile.note_ended',
   'reconcile.enqueue',
   'reconcile.notice_wipe',
   'reconcile.restore_locks',

@@ -106,6 +106,11 @@ export const CODE_GUARDS: readonly Guard[] = [
     noticedBy: ['periods'],
   },
   {
+    name: 'the reconciler tells that a subscription has ended',
+    off: ['reconcile.note_ended'],
+    noticedBy: ['notices'],
+  },
+  {
     name: 'the reconciler removes images of what has failed',
     off: ['reconcile.sweep'],
     noticedBy: ['I14'],

@@ -1,13 +1,18 @@
-/** Subscribers of a plan whose periods end all the time, and what they must have been granted for it. */
+/** Subscribers of a plan whose periods end all the time, what they must have been granted for it, and who is told that a subscription has ended. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { planStore } from '../../../src/db/accounts/plans.js'
 import type { Database } from '../../../src/db/client.js'
+import { givenUser } from '../../support/givens.js'
 import type { Seeded } from '../../support/seeded.js'
 import type { Violation } from './history.js'
 
 /** Some of its credits expire at the end of each period. */
 export const CHAOS_PLAN = 'Chaos'
+
+/** Of accounts that do nothing: their subscriptions begin, and end a moment later. It is no plan that grants. */
+const ENDING_PLAN = 'Ending'
+const ENDING = 2
 
 /** With the table that counts the periods that have ended. */
 export async function givenPlan(db: Database): Promise<void> {
@@ -16,6 +21,9 @@ export async function givenPlan(db: Database): Promise<void> {
     { name: CHAOS_PLAN, ...grants, models: null, rateLimit: null, forSale: false, retiredAt: null, price: null },
   ])
   await db.pool.query('CREATE TABLE chaos_period_ends (user_id uuid)')
+  for (let i = 0; i < ENDING; i++)
+    await givenUser(db, { credits: 0, subscription: { plan: ENDING_PLAN, endDate: new Date(0) } })
+  await db.pool.query('CREATE TABLE chaos_subscription_ends (user_id uuid)')
 }
 
 /** On average. */
@@ -31,6 +39,16 @@ const END_PERIOD = `
   )
   INSERT INTO chaos_period_ends SELECT user_id FROM ended`
 
+/** Only one whose last end was noticed: each brings about two notices, one of its new end, and one when that has passed. */
+const END_SUBSCRIPTION = `
+  WITH ended AS (
+    UPDATE subscriptions SET end_date = now() + interval '200 milliseconds'
+     WHERE user_id = (SELECT user_id FROM subscriptions WHERE plan = '${ENDING_PLAN}' AND notice_at IS NULL ORDER BY random() LIMIT 1)
+       AND notice_at IS NULL
+    RETURNING user_id
+  )
+  INSERT INTO chaos_subscription_ends SELECT user_id FROM ended`
+
 /** @param connect to Postgres, past the faults */
 export function passPeriods(chance: Seeded, connect: () => Promise<pg.Client>): { stop(): Promise<void> } {
   const stopped = new AbortController()
@@ -40,6 +58,7 @@ export function passPeriods(chance: Seeded, connect: () => Promise<pg.Client>): 
       // Postgres may be away.
       const client = await connect().catch(() => undefined)
       await client?.query(END_PERIOD).catch(() => undefined)
+      await client?.query(END_SUBSCRIPTION).catch(() => undefined)
       await client?.end().catch(() => undefined)
     }
   }
@@ -54,10 +73,10 @@ export function passPeriods(chance: Seeded, connect: () => Promise<pg.Client>): 
 
 const SETTLED_WITHIN_MS = 10_000
 
-/** Each period that has begun was granted once, and nothing else was. */
+/** Each period that has begun was granted once, and nothing else was; each end of a subscription was told once. */
 export async function periodViolations(client: pg.Client): Promise<Violation[]> {
   for (const until = Date.now() + SETTLED_WITHIN_MS; ; await delay(250)) {
-    const found = await wronglyGranted(client)
+    const found = [...(await wronglyGranted(client)), ...(await wronglyTold(client))]
     if (found.length === 0 || Date.now() > until) return found
   }
 }
@@ -75,6 +94,21 @@ async function wronglyGranted(client: pg.Client): Promise<Violation[]> {
   return rows.map(({ username, begun, granted, welcomes }) => ({
     invariant: 'periods',
     what: `${username} was granted ${granted} periods, where ${begun} have begun, and ${welcomes} times credits at sign-up`,
+  }))
+}
+
+async function wronglyTold(client: pg.Client): Promise<Violation[]> {
+  const { rows } = await client.query(
+    `SELECT * FROM (
+       SELECT u.username,
+              (SELECT count(*) FROM chaos_subscription_ends e WHERE e.user_id = u.id)::integer * 2 + 1 AS changes,
+              (SELECT count(*) FROM notices n WHERE n.user_id = u.id AND n.kind = 'subscription.changed')::integer AS told
+         FROM subscriptions s JOIN users u ON u.id = s.user_id WHERE s.plan = '${ENDING_PLAN}') it
+      WHERE told <> changes`,
+  )
+  return rows.map(({ username, changes, told }) => ({
+    invariant: 'notices',
+    what: `${username} was told ${told} times of its subscription, which has changed ${changes} times`,
   }))
 }
 
