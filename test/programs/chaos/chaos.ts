@@ -14,6 +14,8 @@ import { untilQuiet } from './final-checks.js'
 import type { Exchange, Violation } from './history.js'
 import { startLoad } from './load.js'
 import { type Observer, observer } from './observer.js'
+import { startActs } from './operators.js'
+import { startPayers } from './payers.js'
 import { passPeriods } from './periods.js'
 import { watchRecoveries } from './recoveries.js'
 import { scheduleOf } from './schedule.js'
@@ -68,6 +70,8 @@ export interface ChaosReport {
   readonly wasted: number
   /** Generations that were drawn with a workflow, by its revision. */
   readonly workflows: ReadonlyMap<string, number>
+  /** At Stripe, and what Easel was told of it. */
+  readonly payments: ReadonlyMap<string, number>
   readonly kills: number
   /** How processes ended that nobody had told to, by what they said last. */
   readonly unexpectedEnds: ReadonlyMap<string, number>
@@ -146,6 +150,14 @@ async function runOn(
       ...{ client, visitors: stage.visitors, chance: chance.fork('visits'), canary: CANARY },
       model: stage.models[0] as number,
     })
+    const acting = startActs({
+      ...{ client, operator: stage.operator, chance: chance.fork('acts') },
+      unused: stage.unusedFile,
+    })
+    const paying = startPayers({
+      ...{ client, till: stage.till, payers: stage.payers, chance: chance.fork('payments') },
+      urls: () => ready(stage),
+    })
     const periods = passPeriods(chance.fork('periods'), stage.connect)
     await breakThings(stage, options, chance.fork('faults'), seen, phase, recoveries)
     await periods.stop()
@@ -154,7 +166,7 @@ async function runOn(
     await startAfresh(stage)
     const calm = Date.now()
     await delay(2000)
-    const stopped = Promise.all([load.stop(), endVisits()])
+    const stopped = Promise.all([load.stop(), endVisits(), acting.stop(), paying.stop()])
     const postgres = await stage.connect()
     if (!(await untilQuiet(postgres, healMs))) say('some generations are still active')
     await postgres.end()
@@ -162,7 +174,7 @@ async function runOn(
     await stopped
 
     say('checking what is left')
-    const judging = { healMs, mayExpire, calm }
+    const judging = { healMs, mayExpire, calm, acts: acting.acts, bought: paying.bought }
     const { violations, internals, generations, workflows } = await verdict(stage, client, seen, judging)
     const reader = await stage.connect()
     const blocked = await blockedTimes(reader, refusals.submits)
@@ -178,6 +190,7 @@ async function runOn(
       },
       ...{ availability: seen.availability, kills: seen.kills(), unexpectedEnds: seen.unexpectedEnds },
       workflows: tally(workflows),
+      payments: new Map(Object.entries(paying.counts())),
       ...{ runs: gpus.runs.length, wasted: wastedRuns(gpus.runs, succeeded) },
       failpoints: reached(stage.failpointsLog),
       generations: tally(generations.map(({ status, error }) => (error ? `${status}: ${error}` : status))),
@@ -194,6 +207,12 @@ async function runOn(
     recoveries.stop()
     await client.close()
   }
+}
+
+/** Of the servers that are up; of all, if none is. */
+function ready({ servers, serverUrls }: Stage): readonly string[] {
+  const up = serverUrls.filter((_, i) => servers[i]?.ready)
+  return up.length > 0 ? up : serverUrls
 }
 
 function openClient({ servers, serverUrls }: Stage, balance: Seeded, note: (exchange: Exchange) => void): ChaosClient {

@@ -15,7 +15,7 @@ export interface Target {
 export interface Call {
   readonly user: string
   readonly asked: Asked
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** With a leading slash. */
   readonly path: string
   readonly apiKey?: string

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Seeded } from '../../support/seeded.js'
 import type { Gpus } from './gpus.js'
 import type { ImageDirectory } from './image-directory.js'
+import type { Till } from './payers.js'
 import type { AttackedPostgres } from './postgres.js'
 import type { TcpProxy } from './proxy.js'
 import type { AttackedRedis } from './redis.js'
@@ -17,6 +18,7 @@ export interface Victims {
   readonly proxies: { readonly postgres: TcpProxy; readonly redis: TcpProxy }
   readonly gpus: Gpus
   readonly images: ImageDirectory
+  readonly till: Till
   /** The operator imports the workflow with a change. */
   readonly changeWorkflow: () => Promise<void>
   readonly windows: Windows
@@ -33,6 +35,8 @@ export interface FaultOptions {
 
 /** The statements whose lost answers leave somebody in doubt about money or state. */
 const COMMITS = /insert_charged|insert_metered|succeed_generation|requeue_generation|claim_generation|WITH ended|COMMIT/
+/** After a failure a server asks for no price for so long, and the pages that need one say so. */
+const PRICES_UNKNOWN_MS = 10_000
 /** How long an armed cut waits for such a statement. */
 const ARMED_MS = 3000
 
@@ -65,7 +69,7 @@ export function startFaults(schedule: readonly Scheduled[], victims: Victims, op
 type Pause = (ms: number) => Promise<void>
 
 async function inject(fault: Fault, victims: Victims, options: FaultOptions, pause: Pause): Promise<void> {
-  const { servers, workers, redis, postgres, proxies, gpus, images, windows } = victims
+  const { servers, workers, redis, postgres, proxies, gpus, images, till, windows } = victims
   /** Postgres is out of order until it answers again. */
   const withoutPostgres = async (work: () => Promise<void>) => {
     const close = windows.open('postgres')
@@ -176,6 +180,14 @@ async function inject(fault: Fault, victims: Victims, options: FaultOptions, pau
       return victims.changeWorkflow().catch(() => undefined)
     case 'store.gone':
       return between('store', images.takeAway, fault.forMs, images.bringBack)
+    case 'stripe.away': {
+      const close = windows.open('stripe')
+      till.stripe.set({ fault: fault.how })
+      await pause(fault.forMs)
+      till.stripe.set({ fault: 'none' })
+      await pause(PRICES_UNKNOWN_MS)
+      return close()
+    }
     case 'gpu.refuse':
       gpus.listen(fault.target, false)
       await pause(fault.forMs)

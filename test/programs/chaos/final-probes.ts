@@ -15,13 +15,17 @@ export async function finalProbes(
 ) {
   const personal = users.filter(({ developer }) => !developer)
   const nextSubmit = new Map<string, number>()
-  const submit = async ({ name, key }: ChaosUser, i: number): Promise<number> => {
+  const submit = async ({ name, key, limit }: ChaosUser, i: number): Promise<number> => {
     const got = await client.send({
-      ...{ user: name, asked: { what: 'submit', tag: `last${i}`, batch: 1 }, method: 'POST' as const },
+      ...{
+        user: name,
+        asked: { what: 'submit', tag: `last${i}`, batch: 1, limit: limit?.credits },
+        method: 'POST' as const,
+      },
       ...{ path: '/api/v1/generate', apiKey: key },
       body: {
         prompt: `${canary} plain last${i}`,
-        model_version_id: models[i % models.length],
+        model_version_id: limit?.models[0] ?? models[i % models.length],
         width: SIZE,
         height: SIZE,
         steps: 4,
@@ -37,7 +41,7 @@ export async function finalProbes(
         await delay(500)
         status = await submit(user, i)
       }
-      // Some have spent all they had; that is no lock.
+      // Some have spent all they had, or might; that is no lock.
       nextSubmit.set(user.name, status === 402 ? 201 : status)
     }),
   )

@@ -1,6 +1,7 @@
 /** The guards that the database itself is. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { FORGETS_GRANTS } from '../payments/payment-checks.js'
 import type { ChaosOptions } from './chaos.js'
 import type { Guard, Scene } from './guard.js'
 
@@ -53,10 +54,24 @@ const SHOW_TWICE = `
 /** Without Redis's lock only the index is left; two submits at once get past everything before it. */
 export const TWINS: Partial<ChaosOptions> = { forMs: 20_000, lanes: ['redis'], rate: 12, doubles: 1 }
 
+/** What only a few of the users do, one thing after the other. */
+const BY_FEW: Partial<ChaosOptions> = { forMs: 20_000 }
+
 /** Does it to the first row there is. */
 const strike = async ({ client }: Scene, statement: string): Promise<void> => {
   while ((await client.query(statement)).rowCount === 0) await delay(20)
 }
+
+/** Has the provider asked for it once more, as another event about it would. */
+const ASK_AGAIN = `
+  UPDATE payment_objects SET due_at = now()
+   WHERE id = (SELECT split_part(ref, ':', 2) FROM credit_ledger WHERE kind = 'purchase' ORDER BY id LIMIT 1)`
+
+/** What a repeat would find is always too old. */
+const FORGET_ANSWERS = `
+  CREATE FUNCTION forgets_answers() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN NEW.created_at := now() - interval '25 hours'; RETURN NEW; END $$;
+  CREATE TRIGGER forgets_answers BEFORE INSERT OR UPDATE ON admin_requests FOR EACH ROW EXECUTE FUNCTION forgets_answers()`
 
 export const SQL_GUARDS: readonly Guard[] = [
   {
@@ -97,6 +112,25 @@ export const SQL_GUARDS: readonly Guard[] = [
     drop: 'DROP INDEX credit_ledger_ref',
     noticedBy: ['periods'],
     attack: (scene) => strike(scene, GRANT_AGAIN),
+  },
+  {
+    name: 'a payment is applied once (what it has brought, and unique reference)',
+    drop: FORGETS_GRANTS,
+    noticedBy: ['payments'],
+    run: BY_FEW,
+    attack: (scene) => strike(scene, ASK_AGAIN),
+  },
+  {
+    name: 'a key is charged no more than its limit (in the statement that charges)',
+    drop: 'UPDATE api_keys SET monthly_limit = NULL',
+    noticedBy: ['limit'],
+    run: BY_FEW,
+  },
+  {
+    name: 'a repeat with the same Idempotency-Key of an operator does nothing (stored answer)',
+    drop: FORGET_ANSWERS,
+    noticedBy: ['admin'],
+    run: BY_FEW,
   },
   {
     name: 'an image has one row (unique generation and place)',

@@ -211,6 +211,31 @@ describe('the checker reports, about promises,', () => {
   })
 })
 
+describe('the checker reports, about limits of a key,', () => {
+  const limited: Asked = { what: 'submit', tag: 't', batch: 1, limit: 6 }
+
+  it('a 402 that names another limit, or none', () => {
+    const sentence = (limit: number) => `This API key may spend ${limit} credits a month and has spent 6: this needs 1.`
+    expect(judged([exchange(limited, answered(402, { error: sentence(6) }))])).toEqual([])
+    expect(judged([exchange(limited, answered(402, { error: sentence(60) }))])).toEqual(['limit'])
+    expect(judged([exchange(limited, answered(402, { error: 'You need 1 credit and have 0.' }))])).toEqual(['limit'])
+  })
+
+  it('a submit with a model that it may not use, unless that is refused', () => {
+    const forbidden: Asked = { ...limited, isForbidden: true }
+    expect(judged([{ ...submitted(1), asked: forbidden }])).toEqual(['limit'])
+    expect(judged([exchange(forbidden, answered(403, { error: 'Not this model.' }))])).toEqual([])
+  })
+})
+
+describe('the checker reports, about acts of an operator,', () => {
+  it('an answer that is none of those expected', () => {
+    const act: Asked = { what: 'act', name: 'make a key', statuses: [201, 409] }
+    expect(judged([exchange(act, answered(201, {})), exchange(act, answered(409, { error: 'Wait.' }))])).toEqual([])
+    expect(judged([exchange(act, answered(404, { error: 'No user.' }))])).toEqual(['admin'])
+  })
+})
+
 describe('the checker reports, about answers,', () => {
   const submit: Asked = { what: 'submit', tag: 't', batch: 1 }
 

@@ -68,13 +68,30 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
     }
     if (asked.what === 'probe' && got.status !== asked.status)
       accuse('I13', `probe "${asked.name}" got ${got.status} instead of ${asked.status} (request ${got.requestId})`)
+    if (asked.what === 'act' && !asked.statuses.includes(got.status))
+      accuse(
+        'admin',
+        `${asked.name} got ${got.status} instead of ${asked.statuses}: ${JSON.stringify(got.body)} (request ${got.requestId})`,
+      )
     if (asked.what === 'page') visited(exchange, asked, got)
+    if (asked.what === 'submit' || asked.what === 'create') limited(exchange, asked, got)
     if (asked.what === 'submit' && got.status === 201) submitted(exchange, asked, got)
     if (asked.what === 'poll' || asked.what === 'cancel') polled(exchange, asked, got)
     if (asked.what === 'events') followed(exchange, asked, got)
     if (asked.what === 'image') fetched(exchange, asked, got)
     if (asked.what === 'account' && !(Number(fieldsOf(got.body).credits) >= 0))
       accuse('I2', `${user} holds ${fieldsOf(got.body).credits} credits`)
+  }
+
+  function limited({ user }: Exchange, asked: Asked & { what: 'submit' | 'create' }, got: Answered): void {
+    const { limit, isForbidden = false } = asked
+    const request = `of ${user} (request ${got.requestId})`
+    if (isForbidden && got.status < 300)
+      accuse('limit', `a model that its key may not use was drawn for a submit ${request}`)
+    if (limit === undefined || got.status !== 402) return
+    const said = JSON.stringify(got.body)
+    if (!said.includes(`may spend ${limit} credits a month`))
+      accuse('limit', `a 402 does not name the limit: ${said} ${request}`)
   }
 
   function visited({ user }: Exchange, { name, statuses, mark }: Asked & { what: 'page' }, got: Answered): void {

@@ -2,16 +2,26 @@
 import type { Message } from '../../../src/client/follow-generation.js'
 
 export type Asked =
-  | { readonly what: 'submit'; readonly tag: string; readonly batch: number; readonly key?: string }
-  | { readonly what: 'create'; readonly tag: string; readonly metered: boolean; readonly key?: string }
+  | ({ readonly what: 'submit'; readonly tag: string; readonly batch: number; readonly key?: string } & ByKey)
+  | ({ readonly what: 'create'; readonly tag: string; readonly metered: boolean; readonly key?: string } & ByKey)
   | { readonly what: 'poll' | 'cancel'; readonly id: string }
   | { readonly what: 'events'; readonly id: string }
   | { readonly what: 'image'; readonly url: string; readonly sizes: readonly number[] }
   | { readonly what: 'account' }
+  /** An act of an operator's program, and how it may be answered. */
+  | { readonly what: 'act'; readonly name: string; readonly statuses: readonly number[] }
   /** A page of the website, or a form of one: how it may be answered, and the word that only this visitor's things hold. */
   | { readonly what: 'page'; readonly name: string; readonly statuses: readonly number[]; readonly mark: string }
   /** Something whose answer is known beforehand. */
   | { readonly what: 'probe'; readonly name: string; readonly status: number; readonly createImage: boolean }
+
+/** What the API key of a submit may do, where that is not everything. */
+interface ByKey {
+  /** How many credits it may spend in a month. */
+  readonly limit?: number | undefined
+  /** Whether the model is none of those that it may use. */
+  readonly isForbidden?: boolean
+}
 
 export interface Answered {
   readonly status: number

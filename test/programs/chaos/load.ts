@@ -13,7 +13,19 @@ export interface ChaosUser {
   readonly key: string
   readonly developer: boolean
   readonly granted: number
+  /** Of its API key; none unless given. */
+  readonly limit?: KeyLimit | undefined
 }
+
+export interface KeyLimit {
+  /** In a month. */
+  readonly credits: number
+  /** Model versions that it may use. */
+  readonly models: readonly number[]
+}
+
+/** The share of submits that name any model, whatever the key may use. */
+const ANY_MODEL = 0.2
 
 export interface LoadOptions {
   readonly client: ChaosClient
@@ -79,23 +91,28 @@ export function startLoad({
     return !hopeless() || r > 0.03 ? 'plain' : r > 0.015 ? 'slow' : r > 0.003 ? 'broken' : 'poison'
   }
 
-  const modelFor = (chance: Seeded) =>
-    missingModel !== undefined && hopeless() && chance.chance(0.003) ? missingModel : chance.pick(models)
+  const modelFor = ({ limit }: ChaosUser, chance: Seeded) =>
+    missingModel !== undefined && hopeless() && chance.chance(0.003)
+      ? missingModel
+      : chance.pick(limit && !chance.chance(ANY_MODEL) ? limit.models : models)
+  const askedByKey = ({ limit }: ChaosUser, model: number) =>
+    limit && { limit: limit.credits, isForbidden: !limit.models.includes(model) }
 
   async function submit(user: ChaosUser, chance: Seeded): Promise<void> {
     const { tag, prompt: text } = prompt(kindOf(chance))
     const batch = chance.chance(0.15) ? 2 : 1
     const key = chance.chance(0.5) ? randomUUID() : undefined
+    const model = modelFor(user, chance)
     const call: Call = {
       user: user.name,
-      asked: { what: 'submit', tag, batch, ...(key !== undefined && { key }) },
+      asked: { what: 'submit', tag, batch, ...(key !== undefined && { key }), ...askedByKey(user, model) },
       method: 'POST',
       path: '/api/v1/generate',
       apiKey: user.key,
       headers: key === undefined ? {} : { 'idempotency-key': key },
       body: {
         prompt: text,
-        model_version_id: modelFor(chance),
+        model_version_id: model,
         ...{ width: SIZE, height: SIZE, steps: 4, batch_size: batch },
       },
     }
@@ -156,7 +173,7 @@ export function startLoad({
     const { tag, prompt: text } = prompt('second')
     const got = await client.send({
       user: user.name,
-      asked: { what: 'submit', tag, batch: 1 },
+      asked: { what: 'submit', tag, batch: 1, ...askedByKey(user, models[0] as number) },
       method: 'POST',
       path: '/api/v1/generate',
       apiKey: user.key,
@@ -170,7 +187,13 @@ export function startLoad({
     const key = chance.chance(0.5) ? randomUUID() : undefined
     const call: Call = {
       user: user.name,
-      asked: { what: 'create', tag, metered: user.developer, ...(key !== undefined && { key }) },
+      asked: {
+        what: 'create',
+        tag,
+        metered: user.developer,
+        ...(key !== undefined && { key }),
+        limit: user.limit?.credits,
+      },
       method: 'POST',
       path: '/v1/images/generate',
       apiKey: user.key,

@@ -10,6 +10,7 @@ export function reportText(report: ChaosReport): string {
     ['Failpoints reached', report.failpoints],
     ['Generations by outcome', sorted(report.generations)],
     ['Drawn with a workflow, by its revision', sorted(report.workflows)],
+    ['Payments', report.payments],
     ['Answers', sorted(report.answers)],
     [
       'Healing',

@@ -27,6 +27,7 @@ export type Fault =
   | { readonly kind: `gpu.${ComfyuiFault}`; readonly target: number; readonly forMs: number }
   | { readonly kind: 'gpus.refuse'; readonly forMs: number }
   | { readonly kind: 'store.gone'; readonly forMs: number }
+  | { readonly kind: 'stripe.away'; readonly how: 'hang' | 'drop' | 'garbage'; readonly forMs: number }
   /** The operator imports a changed workflow. */
   | { readonly kind: 'workflow.change' }
 
@@ -108,6 +109,14 @@ const LANES: Readonly<Record<string, Lane>> = {
     },
   },
   operator: { everyMs: 10_000, draw: () => ({ kind: 'workflow.change' }) },
+  stripe: {
+    everyMs: 15_000,
+    draw: (chance) => ({
+      kind: 'stripe.away',
+      how: chance.pick(['hang', 'drop', 'garbage'] as const),
+      forMs: chance.between(200, 4000),
+    }),
+  },
   store: { everyMs: 25_000, draw: (chance) => ({ kind: 'store.gone', forMs: chance.between(200, 7000) }) },
 }
 

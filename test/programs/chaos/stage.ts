@@ -6,21 +6,29 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { hashPassword } from '../../../src/core/accounts/password.js'
-import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
+import { type ModelVersion, SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import { newEndpointId, newWebhookSecret, WEBHOOK_EVENTS } from '../../../src/core/webhooks/webhook.js'
 import { credentialStore } from '../../../src/db/accounts/sessions.js'
-import { createDatabase } from '../../../src/db/client.js'
+import { createDatabase, type Database } from '../../../src/db/client.js'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
+import { administration } from '../../../src/db/operator/administration.js'
 import { webhookEndpointStore } from '../../../src/db/webhooks/endpoints.js'
+import { stripeProvider } from '../../../src/payment/stripe/stripe-provider.js'
 import { type Config, parseConfig } from '../../../src/process/config.js'
+import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import { compile } from '../../support/compile.js'
-import { givenUser } from '../../support/givens.js'
+import { givenUser, type UserOptions } from '../../support/givens.js'
 import type { Seeded } from '../../support/seeded.js'
+import { givenGoods } from '../payments/buyers.js'
+import type { Visitor } from './browser.js'
 import { named, recordEvents } from './event-checks.js'
 import type { Victims } from './faults.js'
 import { type Gpus, startGpus } from './gpus.js'
 import { imageDirectory } from './image-directory.js'
+import { creditsOfKey } from './key-limits.js'
 import type { ChaosUser } from './load.js'
+import { givenOperator, type Operator } from './operators.js'
+import { type Payer, STRIPE_BEHIND_MS, type Till } from './payers.js'
 import { CHAOS_PLAN, givenPlan } from './periods.js'
 import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
 import { startProxy, type TcpProxy } from './proxy.js'
@@ -28,7 +36,6 @@ import { startReceiver, type WebhookReceiver } from './receiver.js'
 import { type AttackedRedis, startAttackedRedis } from './redis.js'
 import { HOSTS, SERVERS } from './schedule.js'
 import { Supervised, type SupervisedOptions } from './supervised.js'
-import type { Visitor } from './visitors.js'
 import { startWatchdog } from './watchdog.js'
 import type { Windows } from './windows.js'
 import { importWorkflow, WORKFLOW } from './workflow.js'
@@ -44,7 +51,7 @@ const POORLY_GRANTED = 30
 /** What every prompt holds and nothing else may say. */
 export const CANARY = 'quokkaverb'
 /** A prompt, or an API key. */
-export const SECRET = new RegExp(`${CANARY}|easel_[0-9A-Za-z]{38}`, 'i')
+export const SECRET = new RegExp(`${CANARY}|easel(-operator)?_[0-9A-Za-z]{38}`, 'i')
 /** The prompt's second and third word. */
 export const readPrompt = (prompt: string) => {
   const [, kind = '', tag = ''] = prompt.split(' ')
@@ -54,6 +61,9 @@ export const readPrompt = (prompt: string) => {
 /** Checkpoints on the GPUs; the last one of the catalog's is on none. */
 const CHECKPOINTS = [1, 10, 11]
 export const MISSING_MODEL = 13
+/** What the keys with a limit may use. */
+const MODELS_OF_KEY = [CHECKPOINTS[0] as number, WORKFLOW]
+const STRIPE_WEBHOOK_SECRET = 'whsec_of_the_chaos'
 
 export interface StageOptions {
   readonly chance: Seeded
@@ -74,7 +84,11 @@ export interface Stage extends Victims {
   readonly config: Config
   readonly users: readonly ChaosUser[]
   readonly visitors: readonly Visitor[]
+  readonly payers: readonly Payer[]
+  readonly operator: Operator
   readonly models: readonly number[]
+  /** A checkpoint that nobody generates with. */
+  readonly unusedFile: string
   readonly serverUrls: readonly string[]
   readonly failpointsLog: string
   readonly receiver: WebhookReceiver
@@ -112,6 +126,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     proxies.postgres = await startProxy(postgres.port)
     proxies.redis = await startProxy(Number(new URL(redis.url()).port))
     closing.push(() => [proxies.postgres, proxies.redis].map((proxy) => proxy?.close()))
+    const unused = SEED_MODELS.find(({ id }) => ![...CHECKPOINTS, MISSING_MODEL].includes(id)) as ModelVersion
     const files = SEED_MODELS.filter(({ id }) => CHECKPOINTS.includes(id)).map(({ filename }) => filename)
     const gpus: Gpus = closedBy(
       await startGpus(join(compiled, 'test/programs/chaos/gpu-process.js'), {
@@ -137,6 +152,10 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     closing.push(() => receiver.close())
     const users = await givenUsers(postgres.url, options.users, receiver)
     const visitors = await givenVisitors(postgres.url, Math.ceil(options.users / 8))
+    const till = await openTill(postgres.url)
+    closing.push(() => till.stripe.close())
+    const payers = await givenPayers(postgres.url, Math.ceil(options.users / 8))
+    const operator = await withDatabase(postgres.url, givenOperator)
 
     const images = imageDirectory(directory)
     const failpointsLog = join(directory, 'failpoints.log')
@@ -153,6 +172,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       RATE_LIMIT_MAX: '1000000',
       // Each visitor of the website has an address of their own.
       TRUST_PROXY: '127.0.0.1',
+      ...{ STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET, STRIPE_API_URL: till.stripe.url },
       ...{ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32' },
       ...options.env,
     }
@@ -185,7 +205,11 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         directory,
         users,
         visitors,
+        payers,
+        operator,
+        till,
         models: [...CHECKPOINTS, WORKFLOW],
+        unusedFile: unused.filename,
         serverUrls,
         failpointsLog,
         receiver,
@@ -202,7 +226,27 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 }
 
-/** Mostly rich ones, a quarter with a plan that grants credits, a few who run out of credits, a few with developer keys, and a few who are told by webhooks. */
+async function withDatabase<T>(url: string, use: (db: Database) => Promise<T>): Promise<T> {
+  const db = createDatabase(url, { maxConnections: 2, onError: () => undefined })
+  try {
+    return await use(db)
+  } finally {
+    await db.pool.end()
+  }
+}
+
+/** An account at Stripe, and what is sold for it. */
+async function openTill(databaseUrl: string): Promise<Till> {
+  const stripe = await startStripeStandIn({ start: new Date(Date.now() - STRIPE_BEHIND_MS) })
+  const webhookSecret = STRIPE_WEBHOOK_SECRET
+  const provider = await stripeProvider({ secretKey: SECRET_KEY, webhookSecret, apiUrl: stripe.url })
+  return { stripe, provider, webhookSecret, goods: await withDatabase(databaseUrl, (db) => givenGoods(db, stripe)) }
+}
+
+/**
+ * Mostly rich ones, a quarter with a plan that grants credits, a few who run out of credits, a few with developer keys, a few
+ * whose keys have limits, and a few who are told by webhooks.
+ */
 async function givenUsers(databaseUrl: string, count: number, receiver: WebhookReceiver): Promise<ChaosUser[]> {
   const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
   const endpoints = webhookEndpointStore(db, newEndpointId, async () => undefined)
@@ -211,12 +255,14 @@ async function givenUsers(databaseUrl: string, count: number, receiver: WebhookR
   for (let i = 0; i < count; i++) {
     const developer = i % 8 === 7
     const granted = developer ? 0 : i % 8 === 6 ? POORLY_GRANTED : GRANTED
-    const { id, username, key } = await givenUser(db, {
+    const { id, username, key, keyId } = await givenUser(db, {
       credits: granted,
       ...(i % 4 === 2 && { subscription: { plan: CHAOS_PLAN } }),
       ...(developer && { developer: { concurrency: 4 } }),
     })
-    users.push({ name: username, key, developer, granted })
+    const limit = i % 8 === 4 ? { credits: creditsOfKey(Math.floor(i / 8)), models: MODELS_OF_KEY } : undefined
+    if (limit) await administration(db).keys.change(keyId, { monthlyLimit: limit.credits, models: limit.models })
+    users.push({ name: username, key, developer, granted, limit })
     if (i % 4 === 1 || developer) {
       const [endpointId, secret] = [newEndpointId(), newWebhookSecret()]
       const endpoint = {
@@ -235,19 +281,30 @@ async function givenUsers(databaseUrl: string, count: number, receiver: WebhookR
 }
 
 /** Rich subscribers of the website. */
-async function givenVisitors(databaseUrl: string, count: number): Promise<Visitor[]> {
-  const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
-  const password = randomUUID()
-  const passwordHash = await hashPassword(password)
-  const visitors: Visitor[] = []
-  for (let i = 0; i < count; i++) {
-    const { id, username: name } = await givenUser(db, { credits: GRANTED })
-    await credentialStore(db).setPassword(id, passwordHash, undefined)
-    visitors.push({ name, password, mark: `visitor${i}mark`, address: `10.0.0.${i + 1}` })
-  }
-  await db.pool.end()
-  return visitors
-}
+const givenVisitors = (databaseUrl: string, count: number): Promise<Visitor[]> =>
+  givenPeople(databaseUrl, count, { credits: GRANTED }, 0)
+
+/** Who has nothing yet. */
+const givenPayers = async (databaseUrl: string, count: number): Promise<Payer[]> =>
+  (await givenPeople(databaseUrl, count, { credits: 0, subscription: null }, 1)).map((it) => ({
+    ...it,
+    subscription: undefined,
+  }))
+
+/** With a password for the website. @param group tells their marks and addresses from another one's */
+const givenPeople = (databaseUrl: string, count: number, its: UserOptions, group: number) =>
+  withDatabase(databaseUrl, async (db) => {
+    const password = randomUUID()
+    const passwordHash = await hashPassword(password)
+    const people: (Visitor & { readonly accountId: string })[] = []
+    for (let i = 0; i < count; i++) {
+      const { id: accountId, username: name } = await givenUser(db, its)
+      await credentialStore(db).setPassword(accountId, passwordHash, undefined)
+      const place = { mark: `visitor${group}${i}mark`, address: `10.0.${group}.${i + 1}` }
+      people.push({ accountId, name, password, ...place })
+    }
+    return people
+  })
 
 async function freePorts(count: number): Promise<number[]> {
   const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { DEADLINE_PASSED } from '../../../src/core/generations/failure-reason.js'
+import type { Bought } from '../payments/buyers.js'
 import type { ChaosClient } from './client.js'
 import { eventViolations } from './event-checks.js'
 import {
@@ -13,7 +14,10 @@ import {
 } from './final-checks.js'
 import { finalProbes } from './final-probes.js'
 import type { Violation } from './history.js'
+import { limitViolations } from './key-limits.js'
 import type { Observer } from './observer.js'
+import { type Acts, actViolations } from './operators.js'
+import { paymentViolations } from './payers.js'
 import { grantedByPlans, periodViolations } from './periods.js'
 import { internalErrors, readLog, readRedis } from './secrets.js'
 import { CANARY, readPrompt, SECRET, type Stage } from './stage.js'
@@ -25,6 +29,8 @@ export interface VerdictOptions {
   readonly mayExpire: boolean
   /** Since when nothing breaks any more, as Date.now() gives it. */
   readonly calm: number
+  readonly acts: Acts
+  readonly bought: readonly Bought[]
 }
 
 /** Every check there is, once everything has had its time to heal. */
@@ -35,6 +41,13 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
   await untilQuiet(postgres, options.healMs)
   const generations = await finalGenerations(postgres)
   const periods = await periodViolations(postgres)
+  const payments = await paymentViolations(
+    postgres,
+    stage.till,
+    stage.payers,
+    options.bought,
+    stage.config.paymentGraceDays,
+  )
   const left = await credits(await grantedByPlans(postgres))
   const webhooks = await webhookViolations(postgres, client, stage.users, stage.receiver)
   seen.end()
@@ -46,6 +59,9 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
     ...seen.checker.violations,
     ...webhooks,
     ...periods,
+    ...(await limitViolations(postgres, stage.users)),
+    ...(await actViolations(postgres, options.acts)),
+    ...payments,
     ...(await eventViolations(postgres)),
     ...(await auditViolations(stage.config, stage.postgres.url, redis.url())),
     ...(await queueLeftovers(redis.url())),

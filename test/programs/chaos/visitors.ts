@@ -1,18 +1,9 @@
 /** People on the website, as their browsers: they sign in, make keys, use and revoke them, generate, follow and sign out. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Seeded } from '../../support/seeded.js'
+import { ARRIVE_MS, type Browser, openBrowser, type Visitor } from './browser.js'
 import type { ChaosClient } from './client.js'
-import type { Answered, Lost } from './history.js'
 import { SIZE } from './load.js'
-
-export interface Visitor {
-  readonly name: string
-  readonly password: string
-  /** As VISITORS_MARK has it. */
-  readonly mark: string
-  /** Tries to sign in are limited by address. */
-  readonly address: string
-}
 
 interface VisitOptions {
   readonly client: ChaosClient
@@ -24,8 +15,6 @@ interface VisitOptions {
   readonly model: number
 }
 
-/** They arrive one by one: to sign in takes a core for a while. */
-const ARRIVE_MS = 5000
 const THINK_MS = 400
 const LOOK_MS = 300
 /** A generation that is not over by then is left to the checks at the end. */
@@ -95,59 +84,5 @@ export function startVisits({ client, visitors, chance, canary, model }: VisitOp
   return async () => {
     stopping = true
     await Promise.all(visits)
-  }
-}
-
-type Browser = ReturnType<typeof openBrowser>
-
-function openBrowser(client: ChaosClient, { name: user, password, mark, address }: Visitor) {
-  let cookie: string | undefined
-
-  const send = async (
-    name: string,
-    method: 'GET' | 'POST',
-    path: string,
-    statuses: readonly number[],
-    form?: Readonly<Record<string, string>>,
-  ): Promise<Answered | undefined> => {
-    const got: Answered | Lost = await client.send({
-      ...{ user, asked: { what: 'page', name, statuses, mark }, method, path },
-      headers: {
-        accept: 'text/html',
-        'sec-fetch-site': 'same-origin',
-        'x-forwarded-for': address,
-        ...(cookie && { cookie }),
-        ...(method === 'POST' && { 'content-type': 'application/x-www-form-urlencoded' }),
-      },
-      ...(method === 'POST' && { body: new URLSearchParams(form).toString() }),
-    })
-    return typeof got === 'string' || got.status >= 500 ? undefined : got
-  }
-
-  return {
-    mark,
-    isSignedIn: () => cookie !== undefined,
-    get: async (name: string, path: string) => (await send(name, 'GET', path, [200]))?.page,
-    post: (name: string, path: string, form?: Readonly<Record<string, string>>, statuses: readonly number[] = [303]) =>
-      send(name, 'POST', path, statuses, form),
-
-    async signIn(): Promise<boolean> {
-      cookie = (await send('sign in', 'POST', '/sign-in', [303, 429], { username: user, password }))?.page?.cookie
-      return cookie !== undefined
-    },
-
-    /** Afterwards a copy of the cookie is of no use. */
-    async signOut(): Promise<void> {
-      const answered = await send('sign out', 'POST', '/sign-out', [303])
-      // Where the answer was lost, the session may have ended or not.
-      if (answered?.status === 303) await send('keys with an old cookie', 'GET', '/keys', [303])
-      cookie = undefined
-    },
-
-    callWith: (apiKey: string, status: number, name: string) =>
-      client.send({
-        ...{ user, asked: { what: 'probe', name, status, createImage: false } },
-        ...{ method: 'GET', path: '/api/v1/account', apiKey },
-      }),
   }
 }
