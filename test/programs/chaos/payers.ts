@@ -72,6 +72,8 @@ export function startPayers({ client, till, payers, chance, urls }: PayersOption
       await posts.postNew()
     }
   })()
+  // `stop` tells what went wrong.
+  void Promise.allSettled([living, posting])
 
   return {
     bought: shop.bought,
