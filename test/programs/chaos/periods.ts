@@ -1,4 +1,7 @@
-/** Subscribers of a plan whose periods end all the time, what they must have been granted for it, and who is told that a subscription has ended. */
+/**
+ * Subscribers of a plan whose periods end all the time, and what they must have been granted for it; and others whose
+ * subscriptions end all the time, and what they must have been told.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { planStore } from '../../../src/db/accounts/plans.js'
