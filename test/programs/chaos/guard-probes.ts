@@ -9,7 +9,7 @@ import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import type { Generation } from '../../../src/core/generations/generation.js'
 import { createDatabase, type Database } from '../../../src/db/client.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
-import { wipeMarkKey } from '../../../src/redis/wipe-mark.js'
+import { PRESENT, wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import { aGeneration, givenGeneration, givenUser, MODEL } from '../../support/givens.js'
 import { until } from '../../support/until.js'
 import type { Scene } from './guard.js'
@@ -86,7 +86,7 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
   await stage.redis.flush()
   const redis = new Redis(stage.redis.url())
   try {
-    if (!(await within(REBUILT_WITHIN_MS, async () => (await redis.exists(WIPE_MARK)) === 1)))
+    if (!(await within(REBUILT_WITHIN_MS, async () => (await redis.get(WIPE_MARK)) === PRESENT)))
       return [{ invariant: 'rebuilt', what: `${REBUILT_WITHIN_MS} ms after a wipe of Redis nothing was rebuilt` }]
     const found: Violation[] = []
     if ((await redis.get(lockOf(waiting.accountId))) !== waiting.id)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { wipeMarkKey } from '../../../src/redis/wipe-mark.js'
+import { PRESENT, wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import type { Exchange } from './history.js'
 import type { AttackedRedis } from './redis.js'
 
@@ -21,7 +21,7 @@ export function watchRecoveries(redis: AttackedRedis) {
     client.on('error', () => undefined)
     // Lost again before it was rebuilt: the next loss measures.
     while (!stopped && loss === losses && Date.now() - back < GIVEN_UP_AFTER_MS) {
-      if (await client.exists(WIPE_MARK).catch(() => 0)) {
+      if ((await client.get(WIPE_MARK).catch(() => null)) === PRESENT) {
         times.redis.push(Date.now() - back)
         break
       }
