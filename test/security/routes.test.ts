@@ -109,8 +109,12 @@ const PAGES = [
   'POST /webhooks/:id/delete',
   'POST /webhooks/:id/rotate-secret',
   'POST /webhooks/:id/test',
-  'GET /gallery',
-  'POST /image/:slug/delete',
+  ...['GET /gallery', 'GET /gallery/download', 'POST /gallery/chosen', 'POST /gallery/undo'],
+  ...['GET /gallery/folders', 'POST /gallery/folders'],
+  ...['POST /gallery/folders/:id', 'POST /gallery/folders/:id/delete'],
+  'GET /compare/:left/:right',
+  'GET /image/:slug/download',
+  ...['delete', 'favourite', 'unfavourite', 'folders'].map((act) => `POST /image/:slug/${act}`),
 ]
 const OPERATOR_PAGES = [
   'GET /operator',
