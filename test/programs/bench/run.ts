@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { type Bench, CONNECTIONS, ROUNDS, SECONDS } from './bench.js'
+import { benchClaims } from './claims.js'
 import { benchComfyui } from './comfyui-cases.js'
 import { benchEnds } from './ends.js'
 import { Figures } from './figures.js'
@@ -37,6 +38,7 @@ const wanted = (name: string) => name.includes(flags.case) || flags.case.include
 const figures = new Figures()
 console.log(`${machine()}; ${USERS} users, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s`)
 await benchAgainstRival()
+if (flags.full && wanted('claims')) await benchClaims(figures)
 if (flags.full && wanted('recovery')) await benchRecovery(figures)
 const growth = flags.full && wanted('growth') ? await benchGrowth() : undefined
 console.log(figures.table())
