@@ -107,6 +107,7 @@ async function infer(http: ServerHttp, asked: A1111Asked, call: Call, watch: Wat
     const last = await lastReading
     stop.throwIfAborted()
     if (last?.isOurs && last.interrupted) throw failure('backend_fault', `${http.name} was interrupted by someone else`)
+    if (asked.server.dialect === 'sdnext' && drewNothing(text)) throw await loadAfterAll(http, asked, stop)
     return await readReply(text, asked)
   } catch (error) {
     finished.abort()
@@ -143,6 +144,22 @@ async function prepareSettings(http: ServerHttp, asked: A1111Asked, stop: AbortS
   if (Object.keys(changes).length === 0) return
   const reply = await http.post(OPTIONS_PATH, changes, stop)
   if (reply.status !== 200) throw replyFailure(http.name, reply.status, reply.text, request)
+}
+
+const NOTHING = z.object({ images: z.tuple([]), info: z.literal('') })
+const drewNothing = (text: string): boolean => parsedJson(text, NOTHING) !== undefined
+
+/**
+ * SD.Next looks at the checkpoint of a drawing only once it has loaded that of its configuration, which it may not have:
+ * a new one names a file that nobody has. So the checkpoint is made the server's own, for the next attempt.
+ */
+async function loadAfterAll(http: ServerHttp, { model, request }: A1111Asked, stop: AbortSignal) {
+  const { status, text } = await http.post(OPTIONS_PATH, { sd_model_checkpoint: model.title }, stop)
+  if (status !== 200) return replyFailure(http.name, status, text, request)
+  return failure(
+    'backend_fault',
+    `${http.name} drew nothing, as it had no checkpoint loaded: it now has "${model.title}"`,
+  )
 }
 
 /** The error of another status; it names a sampler that was listed and then refused. */

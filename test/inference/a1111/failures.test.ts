@@ -34,6 +34,15 @@ it.each([
     expect(error.publicMessage).toBe('The sampler "unipc" is not available on the GPU servers.')
 })
 
+it('has SD.Next load the checkpoint where it could not load that of its configuration, and then draws', async () => {
+  const { standIn, generate } = await givenBackend({ dialect: 'sdnext' })
+  standIn.set({ loaded: false })
+  const error = await failureOf(generate())
+  expect(error.kind).toBe('backend_fault')
+  expect(error.message).toContain('had no checkpoint loaded')
+  expect(await generate()).toHaveLength(1)
+})
+
 it('takes the batch out of a reply with a grid before and extras after it', async () => {
   const { standIn, generate } = await givenBackend()
   const plain = await generate({ seeds: [1, 2] })

@@ -89,6 +89,7 @@ export async function startA1111StandIn(options: StandInOptions = {}): Promise<A
     sampler: null,
     latencyMs: options.latencyMs ?? 0,
     held: false,
+    loaded: true,
     swapMs: options.swapMs ?? 0,
     currentImage: null,
   }

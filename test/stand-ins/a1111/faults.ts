@@ -40,6 +40,8 @@ export interface StandInSettings {
   held: boolean | number
   /** What the progress shows while an image is drawn and someone asks for it, as base64. */
   currentImage: string | null
+  /** Whether SD.Next could load the checkpoint of its configuration: until it has one, it looks at no other. */
+  loaded: boolean
   /** What loading another checkpoint takes. */
   swapMs: number
 }

@@ -89,6 +89,10 @@ export function createGpu(
 
   async function run(body: Body, fault: Exclude<Fault, object>): Promise<Reply> {
     count.most = Math.max(count.most, ++count.now)
+    if (dialect === 'sdnext' && !settings.loaded) {
+      count.now--
+      return { status: 200, body: { images: [], parameters: body, info: '' } }
+    }
     const before = own.loaded()
     const restore = own.override(overrides(body))
     const drawn = toDrawn(body, fault)
@@ -242,7 +246,10 @@ export function createGpu(
       interrupted = true
       stop.abort()
     },
-    setOptions: own.set,
+    setOptions: (changes: Body) => {
+      if (own.known(changes.sd_model_checkpoint)) settings.loaded = true
+      own.set(changes)
+    },
     options: own.options,
     loaded: () => own.loaded().filename,
     loads: own.loads,
