@@ -218,9 +218,8 @@ const progressReply = z.object({
   state: z
     .object({ interrupted: z.boolean().nullish(), skipped: z.boolean().nullish(), job_count: z.number().nullish() })
     .nullish(),
+  /** Of A1111 and Forge. SD.Next and old versions name no task, so there it counts as ours. */
   current_task: z.string().nullish(),
-  /** SD.Next's name for it. */
-  id: z.string().nullish().catch(null),
   current_image: z.string().nullish().catch(null),
 })
 
@@ -231,8 +230,7 @@ async function readProgress(http: ServerHttp, taskId: string, signal: AbortSigna
   )
   const said = reply?.status === 200 ? parsedJson(reply.text, progressReply) : undefined
   if (!said) return undefined
-  const { progress, state, current_task, id, current_image: image } = said
-  const task = current_task || id
+  const { progress, state, current_task: task, current_image: image } = said
   return {
     task,
     isRunning: (state?.job_count ?? progress) !== 0,

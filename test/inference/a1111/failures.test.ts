@@ -61,17 +61,20 @@ describe('the progress', () => {
   const asks = (standIn: { journal: readonly { path: string }[] }, withImage: boolean) =>
     standIn.journal.filter(({ path }) => path.endsWith(`/progress?skip_current_image=${!withImage}`)).length
 
-  it('brings what is drawn so far, which is asked for more seldom than the progress', async () => {
-    const { standIn, generate } = await givenBackend()
-    standIn.set({ held: true, currentImage: Buffer.from('half an image').toString('base64') })
-    const shown: string[] = []
-    const images = generate({}, { onPreview: (image) => shown.push(image.toString()) })
-    await until(() => shown.length > 1, 'two previews')
-    standIn.set({ held: false })
-    await images
-    expect(new Set(shown)).toEqual(new Set(['half an image']))
-    expect(asks(standIn, false)).toBeGreaterThan(2 * asks(standIn, true))
-  })
+  it.each(['a1111', 'sdnext'] as const)(
+    'of %s brings what is drawn so far, which is asked for more seldom than the progress',
+    async (dialect) => {
+      const { standIn, generate } = await givenBackend({ dialect })
+      standIn.set({ held: true, currentImage: Buffer.from('half an image').toString('base64') })
+      const shown: string[] = []
+      const images = generate({}, { onPreview: (image) => shown.push(image.toString()) })
+      await until(() => shown.length > 1, 'two previews')
+      standIn.set({ held: false })
+      await images
+      expect(new Set(shown)).toEqual(new Set(['half an image']))
+      expect(asks(standIn, false)).toBeGreaterThan(2 * asks(standIn, true))
+    },
+  )
 
   it('fails no inference when the server does not tell it', async () => {
     const { standIn, generate } = await givenBackend()

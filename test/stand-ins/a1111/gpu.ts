@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import sharp from 'sharp'
 import {
@@ -220,7 +221,8 @@ export function createGpu(
         ? Math.min(most, Math.floor(((Date.now() - job.startedAt) / Math.max(1, job.takesMs)) * job.steps))
         : 0
     return {
-      ...(dialect === 'sdnext' && { id: job?.task ?? null }),
+      // Its own, and another one for each phase of a drawing: it does not keep the request's.
+      ...(dialect === 'sdnext' && { id: job ? randomUUID().replaceAll('-', '').slice(0, 15) : '' }),
       progress: job ? Math.min(1, 0.01 + step / job.steps) : 0,
       eta_relative: 0,
       state: {
