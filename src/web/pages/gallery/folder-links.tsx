@@ -40,7 +40,7 @@ const FolderLink = ({ id, name, open }: { id?: string; name: string; open: strin
 
 /** What one does with a folder as a whole. */
 export const FolderActs = ({ folder }: { folder: Folder | undefined }) => (
-  <details class="acts">
+  <details class="drop-down">
     <summary>{folder ? 'Folder' : 'Download all'}</summary>
     <div class="card stack">
       {folder && folder.id !== FAVOURITES && (

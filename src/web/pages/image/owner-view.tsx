@@ -46,7 +46,7 @@ export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => (
 
 /** The file, named after its prompt, in the form that one wants. */
 export const Downloads = ({ image: { slug } }: { image: OwnImage }) => (
-  <details class="acts downloads">
+  <details class="drop-down downloads">
     <summary class="button">Download</summary>
     <div class="card stack">
       {DOWNLOADS.map(([as, name]) => (
