@@ -20,9 +20,15 @@ CREATE TABLE IF NOT EXISTS folder_images (
   PRIMARY KEY (folder_id, created_at, seq, idx)
 );
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS folder_images_slug ON folder_images (slug);
+CREATE INDEX IF NOT EXISTS folder_images_slug ON folder_images (slug, folder_id);
 --> statement-breakpoint
 -- Its owner deleted it, and can undo that until then.
 ALTER TABLE images ADD COLUMN IF NOT EXISTS delete_at timestamptz;
 --> statement-breakpoint
 CREATE INDEX CONCURRENTLY IF NOT EXISTS images_delete_at ON images (delete_at) WHERE delete_at IS NOT NULL AND removed_at IS NULL;
+--> statement-breakpoint
+-- Until Postgres knows that the column is empty, it expects to find a third of all images there. A table that is empty
+-- itself must not be taken for one that stays so.
+DO $$ BEGIN
+  IF EXISTS (SELECT FROM images) THEN ANALYZE images (delete_at); END IF;
+END $$;

@@ -5,6 +5,8 @@ import type { ClaimedGeneration } from '../../src/core/generations/run/ports.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
 import { usageStore } from '../../src/db/accounts/usage.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
+import { imageDeletions } from '../../src/db/gallery/deletions.js'
+import { folderStore } from '../../src/db/gallery/folders.js'
 import { galleryStore } from '../../src/db/gallery/gallery.js'
 import { queuePositions } from '../../src/db/generations/estimates.js'
 import { historyStore } from '../../src/db/generations/history.js'
@@ -12,6 +14,7 @@ import { pollStore } from '../../src/db/generations/poll.js'
 import { reconcileStore } from '../../src/db/generations/reconcile.js'
 import { runStore } from '../../src/db/generations/run.js'
 import { submissionStore } from '../../src/db/generations/submit/charged.js'
+import { takedownStore } from '../../src/db/images/takedowns.js'
 import { oversight } from '../../src/db/operator/overview.js'
 import { serviceState } from '../../src/db/operator/service-state.js'
 import { useDatabase } from '../support/database.js'
@@ -71,6 +74,13 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   images: [...IMAGES, 'generations_history_of_status'],
   'search of images': [...IMAGES, 'generations_history_of_status'],
   'search of a model’s images': [...IMAGES, ...SORTED],
+  'images of a folder': ['images_pkey', 'generations_pkey', ...IMAGES],
+  'images put into a folder': ['images_pkey', 'generations_pkey', ...IMAGES, ...SORTED],
+  deletion: ['images_pkey', 'generations_pkey'],
+  // Of all images, and of all that were ever deleted, few are being deleted.
+  'deletions that can be undone': ['images_delete_at', 'generations_pkey'],
+  'undone deletion': ['images_delete_at', 'images_pkey', 'generations_pkey'],
+  'ended deletions': ['images_delete_at', 'images_pkey'],
   'neighbours of an image': [...IMAGES, ...SORTED, 'generations_pkey', 'images_pkey'],
   requeueLost: ['generations_pkey', 'generations_processing'],
   failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
@@ -125,6 +135,21 @@ it('frequent statements use the indexes made for them with statistics of an empt
 
 it('frequent statements use the indexes made for them with fresh statistics', async () => {
   await planner.query('ANALYZE')
+  await expectPlans()
+})
+
+it('frequent statements use the indexes made for them with statistics from before an upgrade added a column', async () => {
+  await planner.query('SET session_replication_role = replica')
+  await planner.query(
+    `INSERT INTO images (slug, generation_id, idx, seed, width, height, bytes, sha256)
+     SELECT 'old' || n, 'old' || n, 0, 1, 832, 1216, 1, 'x' FROM generate_series(1, ${5 * WAITING}) n`,
+  )
+  await planner.query('SET session_replication_role = origin')
+  await planner.query('ANALYZE images')
+  await planner.query(
+    `DELETE FROM pg_statistic USING pg_attribute
+      WHERE starelid = 'images'::regclass AND attrelid = starelid AND attnum = staattnum AND attname = 'delete_at'`,
+  )
   await expectPlans()
 })
 
@@ -226,6 +251,14 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('search of images', () => gallery.images(past.id, sought, { limit: 20, after: [1, 2, 3] }))
   await ask('search of a model’s images', () => gallery.images(past.id, { ...sought, modelVersionId: MODEL.id }, page))
   await ask('neighbours of an image', () => gallery.neighbours(past.id, 's'))
+  const folder = (await folderStore(db).create(past.id, 'Folder')) as string
+  await ask('images of a folder', () => gallery.images(past.id, { folder }, page))
+  await ask('images put into a folder', () => folderStore(db).add(past.id, folder, ['s']))
+  const deletions = imageDeletions(db)
+  await ask('deletion', () => deletions.begin(past.id, ['s'], 10))
+  await ask('deletions that can be undone', () => deletions.undoable(past.id))
+  await ask('undone deletion', () => deletions.undo(past.id))
+  await ask('ended deletions', () => takedownStore(db).endDeletions())
   for (const rule of ['requeueLost', 'failLost', 'failExpired', 'notEnqueued'] as const)
     await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())

@@ -5,19 +5,20 @@ import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
 import { param, setList, statement } from '../statement.js'
 
-const OWN = sql`${g.id} = ${i.generationId} AND ${g.userId} = ${param('accountId')}::uuid`
+/** Looked up for each image: a join may begin with all images that the account has. */
+const OWN = sql`(SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId}) = ${param('accountId')}::uuid`
 /** As the index `images_delete_at` has it: only some are in it at any time. */
 const PENDING = sql`${i.deleteAt} IS NOT NULL AND ${i.removedAt} IS NULL AND ${i.deleteAt} > now()`
 
 const BEGIN = statement('begin_deletion')`
-  UPDATE ${i} SET ${setList(i, { deleteAt: sql`now() + ${param('seconds')}::integer * interval '1 second'` })} FROM ${g}
+  UPDATE ${i} SET ${setList(i, { deleteAt: sql`now() + ${param('seconds')}::integer * interval '1 second'` })}
    WHERE ${i.slug} = ANY (${param('slugs')}::text[]) AND ${OWN} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL`
 
 const UNDOABLE = statement<{ count: number }>('undoable_deletions')`
-  SELECT count(*) FROM ${i} JOIN ${g} ON ${OWN} WHERE ${PENDING}`
+  SELECT count(*) FROM ${i} WHERE ${PENDING} AND ${OWN}`
 
 const UNDO = statement('undo_deletion')`
-  UPDATE ${i} SET ${setList(i, { deleteAt: sql`NULL` })} FROM ${g} WHERE ${OWN} AND ${PENDING}`
+  UPDATE ${i} SET ${setList(i, { deleteAt: sql`NULL` })} WHERE ${PENDING} AND ${OWN}`
 
 export const imageDeletions = ({ pool }: Database): ImageDeletions => ({
   begin: (accountId, slugs, seconds) => BEGIN.count(pool, { accountId, slugs, seconds }),

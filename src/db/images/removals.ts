@@ -3,7 +3,7 @@ import type { ImageRemovals, RemovedImage } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
 import { folders as f, images as i } from '../schema/images.js'
-import { param, setList, statement } from '../statement.js'
+import { columns, param, setList, statement } from '../statement.js'
 
 const REMOVE = statement<RemovedImage>('remove_image')`
   UPDATE ${i} SET ${setList(i, {
@@ -63,7 +63,9 @@ export const operatorImageStore = ({ orm, pool }: Database) => {
     removeAllOf: (userId: string, reason: string): Promise<number> => inPages(REMOVE_ALL, { userId, reason }),
 
     async removeFoldersOf(userId: string): Promise<void> {
-      await orm.delete(f).where(eq(f.userId, userId))
+      // One at a time: together they may hold millions of images, more than a statement's time limit allows.
+      for (const { id } of await orm.select(columns(f, 'id')).from(f).where(eq(f.userId, userId)))
+        await orm.delete(f).where(eq(f.id, id))
     },
 
     /** Of ended generations; resolves to how many these were. */

@@ -86,5 +86,8 @@ export const folderImages = pgTable(
       .notNull()
       .references(() => images.slug),
   },
-  (t) => [primaryKey({ columns: [t.folderId, t.createdAt, t.seq, t.idx] }), index('folder_images_slug').on(t.slug)],
+  (t) => [
+    primaryKey({ columns: [t.folderId, t.createdAt, t.seq, t.idx] }),
+    index('folder_images_slug').on(t.slug, t.folderId),
+  ],
 )
