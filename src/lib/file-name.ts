@@ -6,7 +6,7 @@ export function fileNameOf(text: string): string {
     text
       .normalize('NFC')
       .toLowerCase()
-      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+      .match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? []
   let name = ''
   for (const word of words) {
     const longer = name === '' ? word : `${name}-${word}`
