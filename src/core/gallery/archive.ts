@@ -1,6 +1,7 @@
 import { fileNameOf } from '../../lib/file-name.js'
 import type { Page, PageRequest } from '../../lib/page.js'
 import type { ArchivedFile, ImageFiles } from '../images/ports.js'
+import { FAVOURITES, type FolderStore, folderNotFound } from './folders.js'
 import type { GalleryStore, OwnImage } from './gallery.js'
 import { infotextOf } from './infotext.js'
 
@@ -11,14 +12,21 @@ interface ArchivePorts {
 
 const PAGE = 100
 
-/** All of an account's images, or those of a folder, newest first. */
-export async function* imagesIn({ gallery }: ArchivePorts, accountId: string, folder: string | undefined) {
+/** All of an account's images, or those of a folder, newest first. @throws not_found: the folder was deleted meanwhile */
+export async function* imagesIn(
+  { gallery, folders }: ArchivePorts & { readonly folders: FolderStore },
+  accountId: string,
+  folder: string | undefined,
+) {
   for (let after: PageRequest['after']; ; ) {
     const { items, next }: Page<OwnImage> = await gallery.images(accountId, { folder }, { limit: PAGE, after })
     yield* items
-    if (!next) return
+    if (!next) break
     after = next
   }
+  // Its images were no longer found: what came before must not look like all of them.
+  if (folder === undefined || folder === FAVOURITES) return
+  if (!(await folders.list(accountId)).some(({ id }) => id === folder)) throw folderNotFound()
 }
 
 /** Those of these that the account has, in their order. */

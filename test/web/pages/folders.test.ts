@@ -292,6 +292,17 @@ describe('several images at once', () => {
     expect(folder.disposition).toContain(`filename*=UTF-8''easel-caf%C3%A9.zip`)
     expect((await zip('/gallery/download')).names).toHaveLength(120)
   })
+
+  it('of a folder that is deleted meanwhile make no file that looks complete', async () => {
+    const account = await givenAccount(Array.from({ length: 300 }, () => ({})))
+    await givenFiles(context.service.config, account.slugs)
+    const id = await givenFolder(account, 'Castles', account.slugs)
+    const answer = await fetch(`${context.service.url}/gallery/download?folder=${id}`, {
+      headers: { cookie: account.cookie },
+    })
+    await post(`/gallery/folders/${id}/delete`, account)
+    await expect(answer.arrayBuffer()).rejects.toThrow()
+  })
 })
 
 describe('comparing two images', () => {
