@@ -38,7 +38,7 @@ const GENERATION = selectAs({
   images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
     SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}, 'width', ${i.width},
            'height', ${i.height}, 'hasThumbnail', ${i.hasThumbnail}) ORDER BY ${i.idx})
-      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END, '[]')`,
+      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL) END, '[]')`,
 })
 
 const FIND_GENERATION = statement<PastGeneration & HistoryPosition>('find_own_generation')`

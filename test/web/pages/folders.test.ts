@@ -236,6 +236,20 @@ describe('several images at once', () => {
     expect((await post('/gallery/undo', account, {}, HTMX)).text).toContain('It is too late')
   })
 
+  it('are on no page of the website from then on, and are not said to be deleted twice', async () => {
+    const account = await givenAccount([{}, {}])
+    const [kept = '', deleted = ''] = account.slugs
+    await post('/gallery/chosen', account, { act: 'delete', slug: deleted }, HTMX)
+    const { html } = await get('/playground', account)
+    expect([html.includes(kept), html.includes(deleted)]).toEqual([true, false])
+    // In another tab it still stands there.
+    const again = await post('/gallery/chosen', account, { act: 'delete', slug: deleted }, HTMX)
+    expect(again.text).toContain('These images are already deleted.')
+    expect(again.text).toContain(`<li id="i-${deleted}" hx-swap-oob="delete">`)
+    await post('/gallery/undo', account)
+    expect((await get('/playground', account)).html).toContain(deleted)
+  })
+
   it('of others are left alone', async () => {
     const account = await givenAccount([{}])
     await post('/gallery/chosen', stranger, { act: 'delete', slug: account.slugs }, HTMX)

@@ -145,22 +145,16 @@ export function chosenRoutes(app: App, { ports }: WebsiteOptions): void {
       const images = imagesNamed(ports, accountId, slugs)
       return sendZip(reply, ports.files.zipOf(filesOf(ports, images, parameters !== undefined)), 'images')
     }
-    const gone = act === 'delete' || act === 'take' ? slugs : []
     const deleted = act === 'delete' ? await deleteSoon(deletions, accountId, slugs) : 0
     if (act === 'take' && !(open && (await folders.take(accountId, open, slugs)))) throw folderNotFound()
     const done = act === 'add' ? await add(accountId, request.body) : undefined
+    const gone = act === 'delete' ? 'These images are already deleted.' : 'Taken out of this folder.'
     if (!isFragment(request)) return reply.redirect(back, 303)
     return sendFragment(
       reply,
       <>
-        {deleted > 0 ? (
-          <Undo count={await deletions.undoable(accountId)} />
-        ) : (
-          <Notices done={done ?? 'Taken out of this folder.'} />
-        )}
-        {gone.map((slug) => (
-          <li id={`i-${slug}`} hx-swap-oob="delete" />
-        ))}
+        {deleted > 0 ? <Undo count={await deletions.undoable(accountId)} /> : <Notices done={done ?? gone} />}
+        {act !== 'add' && slugs.map((slug) => <li id={`i-${slug}`} hx-swap-oob="delete" />)}
         {done && <FolderLinks folders={await folders.list(accountId)} open={open} again />}
       </>,
     )
