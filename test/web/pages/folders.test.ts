@@ -250,6 +250,14 @@ describe('several images at once', () => {
     expect((await get('/playground', account)).html).toContain(deleted)
   })
 
+  it('are so many at most, which a sentence says', async () => {
+    const account = await givenAccount([{}])
+    const others = Array.from({ length: 5000 }, (_, n) => `${n}`.padStart(22, 'x'))
+    const answer = await post('/gallery/chosen', account, { act: 'delete', slug: [...account.slugs, ...others] }, HTMX)
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('Select 2000 images at most.')])
+    expect((await get('/gallery', account)).slugs).toEqual(account.slugs)
+  })
+
   it('of others are left alone', async () => {
     const account = await givenAccount([{}])
     await post('/gallery/chosen', stranger, { act: 'delete', slug: account.slugs }, HTMX)

@@ -89,14 +89,15 @@ export const Undo = ({ count }: { count: number }) => (
   </form>
 )
 
-/** As many as a page can have loaded. */
 const MAX_CHOSEN = 2000
+/** For more than that: who selected too many is told how many there may be. */
+const BODY_LIMIT = 1024 * 1024
 
 const chosen = z.object({
   slug: z
     .union([z.array(z.string()), z.string().transform((slug) => [slug])])
     .catch([])
-    .transform((slugs) => [...new Set(slugs)].filter((slug) => SLUG.test(slug)).slice(0, MAX_CHOSEN)),
+    .transform((slugs) => [...new Set(slugs)].filter((slug) => SLUG.test(slug))),
   act: z.enum(['add', 'take', 'compare', 'download', 'delete']).catch('add'),
   folder: z.union([z.literal(FAVOURITES), z.uuid(), z.literal('')]).catch(''),
   name: z.string().catch(''),
@@ -133,10 +134,11 @@ export function chosenRoutes(app: App, { ports }: WebsiteOptions): void {
     return `${counted(slug.length, 'image')} ${slug.length === 1 ? 'is' : 'are'} in ${into ?? 'the folder'} now.`
   }
 
-  app.post('/gallery/chosen', { schema: { body: chosen } }, async (request, reply) => {
+  app.post('/gallery/chosen', { schema: { body: chosen }, bodyLimit: BODY_LIMIT }, async (request, reply) => {
     const { id: accountId } = sessionOf(request).caller.account
     const { slug: slugs, act, open, back, parameters } = request.body
     if (slugs.length === 0) throw invalidParameter('slug', 'Select one or more images first.')
+    if (slugs.length > MAX_CHOSEN) throw invalidParameter('slug', `Select ${MAX_CHOSEN} images at most.`)
     if (act === 'compare') {
       if (slugs.length !== 2) throw invalidParameter('slug', 'Select exactly two images to compare them.')
       return reply.redirect(`/compare/${slugs.join('/')}`, 303)
