@@ -315,6 +315,13 @@ describe('several images at once', () => {
     expect((await zip('/gallery/download')).names).toHaveLength(120)
   })
 
+  it('are not read for a request that wants no content', async () => {
+    const account = await givenAccount([{}])
+    const headers = { cookie: account.cookie }
+    const answer = await fetch(`${context.service.url}/gallery/download`, { method: 'HEAD', headers })
+    expect(answer.status).toBe(405)
+  })
+
   it('of a folder that is deleted meanwhile make no file that looks complete', async () => {
     const account = await givenAccount(Array.from({ length: 300 }, () => ({})))
     await givenFiles(context.service.config, account.slugs)

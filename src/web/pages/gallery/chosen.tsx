@@ -169,7 +169,9 @@ export function chosenRoutes(app: App, { ports }: WebsiteOptions): void {
     throw invalidParameter('undo', 'It is too late: these images are deleted for good.')
   })
 
-  app.get('/gallery/download', { schema: { querystring: archiveQuery } }, async (request, reply) => {
+  // A route for HEAD would read all images.
+  const options = { exposeHeadRoute: false, schema: { querystring: archiveQuery } }
+  app.get('/gallery/download', options, async (request, reply) => {
     const { folder, parameters } = request.query
     const { id: accountId } = sessionOf(request).caller.account
     const open = folder && (await folders.list(accountId)).find(({ id }) => id === folder)
