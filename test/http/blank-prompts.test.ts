@@ -60,7 +60,7 @@ describe.each(Object.entries(BLANKS))('a prompt of %s', (_what, prompt) => {
     const form = { prompt, model_version_id: `${PROMPT.model_version_id}`, shape: '1024x1024' }
     const page = await visit(url, '/playground', { cookie, body: form })
     expect(page.status).toBe(400)
-    expect(textOf(page.html)).toMatch(/must not be blank/)
+    expect(textOf(page.html)).toContain('Write a prompt first.')
     await expectNoTrace(db, user)
   })
 

@@ -64,7 +64,7 @@ const WEBHOOKS = [
   'POST /api/v1/webhooks/:id/test',
 ]
 /** Streams, which have no HEAD. */
-const STREAMS = ['GET /api/v1/generate/:id/events', 'GET /playground/:id/events']
+const STREAMS = ['GET /api/v1/generate/:id/events', 'GET /playground/:id/events', 'GET /gallery/download']
 const FOR_AGENTS = ['POST /mcp']
 /** Without a key: health checks, the API's description, images for those who have their link, the website. */
 const WITHOUT_KEY = [
@@ -110,7 +110,7 @@ const PAGES = [
   'POST /webhooks/:id/delete',
   'POST /webhooks/:id/rotate-secret',
   'POST /webhooks/:id/test',
-  ...['GET /gallery', 'GET /gallery/download', 'POST /gallery/chosen', 'POST /gallery/undo'],
+  ...['GET /gallery', 'POST /gallery/chosen', 'POST /gallery/undo'],
   ...['GET /gallery/folders', 'POST /gallery/folders'],
   ...['POST /gallery/folders/:id', 'POST /gallery/folders/:id/delete'],
   'GET /compare/:left/:right',

@@ -14,6 +14,7 @@ import { SLUG } from '../../../core/images/ports.js'
 import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
 import { statusOf } from '../../../http/shared/error-bodies.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import { isBlank } from '../../../lib/text.js'
 import { sendFragment, sendPage } from '../../parts/layout.js'
 import { inWords, isFragment } from '../../shared/answers.js'
 import type { WebsiteOptions, WebsitePorts } from '../../shared/ports.js'
@@ -83,7 +84,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       )
     }
 
-    if (form.prompt.trim() === '') return refuse(400, { text: 'Write a prompt first.', field: 'prompt' })
+    if (isBlank(form.prompt)) return refuse(400, { text: 'Write a prompt first.', field: 'prompt' })
     const checked = generateBody.safeParse(bodyOf(form))
     if (!checked.success) {
       const [issue] = checked.error.issues
