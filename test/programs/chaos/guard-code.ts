@@ -1,6 +1,14 @@
 /** The guards that are code. */
 import type { Guard } from './guard.js'
-import { endedLockIsTakenOver, LOST, plant, putBackIsEnqueued, rebuiltAfterWipe, takenOver } from './guard-probes.js'
+import {
+  endedLockIsTakenOver,
+  LOST,
+  NOBODY_HAS,
+  plant,
+  putBackIsEnqueued,
+  rebuiltAfterWipe,
+  takenOver,
+} from './guard-probes.js'
 
 const SOON = `now() + interval '8 seconds'`
 /** Below the ordinary deadline, so that what is stuck is seen soon; above two lost workers' leases. */
@@ -89,7 +97,7 @@ export const CODE_GUARDS: readonly Guard[] = [
     run: { mayExpire: false },
     attack: async (scene) => {
       await scene.client.query(SETTLED)
-      await plant(scene, { sampler: `'ddpm'`, deadline_at: SOON })
+      await plant(scene, { filename: `'${NOBODY_HAS.filename}'`, deadline_at: SOON })
     },
   },
   {

@@ -17,7 +17,7 @@ import type { Violation } from './history.js'
 import { SIZE } from './load.js'
 import { MISSING_MODEL } from './stage.js'
 
-const NOBODY_HAS = SEED_MODELS.find(({ id }) => id === MISSING_MODEL) as ModelVersion
+export const NOBODY_HAS = SEED_MODELS.find(({ id }) => id === MISSING_MODEL) as ModelVersion
 const WIPE_MARK = wipeMarkKey('easel')
 /** As redis/active-generation-lock.ts names it. */
 const lockOf = (accountId: string) => `easel:lock:${accountId}`
