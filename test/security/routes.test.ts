@@ -110,7 +110,7 @@ const PAGES = [
   'POST /webhooks/:id/delete',
   'POST /webhooks/:id/rotate-secret',
   'POST /webhooks/:id/test',
-  ...['GET /gallery', 'POST /gallery/chosen', 'POST /gallery/undo'],
+  ...['GET /gallery', 'POST /gallery/selection', 'POST /gallery/undo'],
   ...['GET /gallery/folders', 'POST /gallery/folders'],
   ...['POST /gallery/folders/:id', 'POST /gallery/folders/:id/delete'],
   'GET /compare/:left/:right',

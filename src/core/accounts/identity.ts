@@ -66,8 +66,9 @@ const NAMES_TRIED = 20
 
 /**
  * The account of an identity, or why there is none. Every address of an account was set by an operator, or with an
- * operator's key, or confirmed by mail, and the provider vouches for the identity's: so the same address is the same person. But once an account has an
- * identity of this issuer, no other one gets in by its address: providers give addresses of people who left to others.
+ * operator's key, or confirmed by mail, and the provider vouches for the identity's: so the same address is the same
+ * person. But once an account has an identity of this issuer, no other one gets in by its address: providers give
+ * addresses of people who left to others.
  * @throws SignInFailed
  */
 export async function accountOfIdentity(

@@ -66,7 +66,7 @@ const ACTS = {
   x: (event) => select(current(), event.shiftKey),
   a: () => selectAll(true),
   Escape: () => selectAll(false),
-  Delete: () => (chosen.length === 0 ? undefined : document.querySelector('[name=act][value=delete]')?.click()),
+  Delete: () => (selected.length === 0 ? undefined : document.querySelector('[name=act][value=delete]')?.click()),
   '?': () => dialog.showModal(),
 }
 
@@ -96,22 +96,22 @@ document.addEventListener('htmx:after:swap', (event) => {
 })
 
 // Selection: boxes that are ticked, one after the other or, with Shift, all between two.
-const form = document.querySelector('#chosen')
+const form = document.querySelector('#selection')
 const boxes = () => [...document.querySelectorAll('.picture input[name=slug]')]
-let chosen = []
+let selected = []
 let lastBox
-const showChosen = () => {
+const showSelected = () => {
   if (!form) return
-  chosen = boxes().filter((box) => box.checked)
-  form.querySelector('.count').textContent = `${chosen.length} selected`
-  document.querySelector('[value=compare]').disabled = chosen.length !== 2
+  selected = boxes().filter((box) => box.checked)
+  form.querySelector('.count').textContent = `${selected.length} selected`
+  document.querySelector('[value=compare]').disabled = selected.length !== 2
 }
 const selectTo = (box, isRange) => {
   const all = boxes()
   const [from, to] = [all.indexOf(lastBox), all.indexOf(box)].sort((a, b) => a - b)
   if (isRange && from >= 0) for (const each of all.slice(from, to + 1)) each.checked = box.checked
   lastBox = box
-  showChosen()
+  showSelected()
 }
 const select = (picture, isRange) => {
   const box = picture?.closest('.picture').querySelector('input[name=slug]')
@@ -121,7 +121,7 @@ const select = (picture, isRange) => {
 }
 const selectAll = (checked) => {
   for (const box of boxes()) box.checked = checked
-  showChosen()
+  showSelected()
 }
 
 if (form) {
@@ -141,9 +141,11 @@ if (form) {
   document.addEventListener('htmx:after:swap', (event) => {
     if (event.detail.ctx.sourceElement === form && document.querySelector('#outcome .done')) {
       selectAll(false)
-      form.querySelector('[name=name]').value = ''
+      // Who has all the folders there may be has no such field.
+      const name = form.querySelector('[name=name]')
+      if (name) name.value = ''
     }
-    showChosen()
+    showSelected()
   })
   // After a finger stayed on a picture, further ones are selected by a touch.
   let holding
@@ -168,7 +170,7 @@ if (form) {
     'click',
     (event) => {
       const picture = event.target.closest('.picture > a')
-      if (!picture || event.pointerType === 'mouse' || event.detail === 0 || (!held && chosen.length === 0)) return
+      if (!picture || event.pointerType === 'mouse' || event.detail === 0 || (!held && selected.length === 0)) return
       event.preventDefault()
       if (!held) select(picture, false)
       held = false
@@ -176,7 +178,7 @@ if (form) {
     true,
   )
   // Browsers tick again what was ticked.
-  addEventListener('pageshow', showChosen)
+  addEventListener('pageshow', showSelected)
 }
 
 // The size of the pictures, which a person chose.
@@ -211,7 +213,7 @@ const place = history.state?.place
 if (form) {
   history.scrollRestoration = 'manual'
   addEventListener('pagehide', () => {
-    history.replaceState({ ...history.state, place: { count: pictures().length, top: scrollY, at: current()?.id } }, '')
+    history.replaceState({ ...history.state, place: { count: pictures().length, top: scrollY } }, '')
   })
 }
 const goBack = async () => {
@@ -224,7 +226,7 @@ const goBack = async () => {
       item.insertAdjacentHTML('beforebegin', await answer.text())
       htmx.process(item.parentElement)
       item.remove()
-      showChosen()
+      showSelected()
     }
   }
   scrollTo(0, place.top)

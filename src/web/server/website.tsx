@@ -22,10 +22,10 @@ import { planRoutes } from '../operator/plans/plans-page.js'
 import { userRoutes } from '../operator/users/user-routes.js'
 import { usersRoutes } from '../operator/users/users-page.js'
 import { accountPageRoutes } from '../pages/account/account-page.js'
-import { chosenRoutes } from '../pages/gallery/chosen.js'
 import { compareRoutes } from '../pages/gallery/compare-page.js'
 import { folderRoutes } from '../pages/gallery/folders-page.js'
 import { galleryRoutes } from '../pages/gallery/gallery-page.js'
+import { selectionRoutes } from '../pages/gallery/selection.js'
 import { homeRoutes } from '../pages/home/home-page.js'
 import { imagePageRoutes, ownImageRoutes } from '../pages/image/image-page.js'
 import { keyRoutes } from '../pages/keys/keys-page.js'
@@ -92,7 +92,7 @@ export function website(options: WebsiteOptions): Website {
         keyRoutes(signedIn, options)
         webhookPageRoutes(signedIn, options)
         galleryRoutes(signedIn, options)
-        chosenRoutes(signedIn, options)
+        selectionRoutes(signedIn, options)
         folderRoutes(signedIn, options)
         compareRoutes(signedIn, options)
         ownImageRoutes(signedIn, options)

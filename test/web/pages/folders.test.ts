@@ -45,7 +45,7 @@ const HTMX = { 'hx-request': 'true' }
 
 /** Puts images into a new folder. Resolves to its ID. */
 async function givenFolder(account: Account, name: string, slugs: readonly string[]): Promise<string> {
-  expect((await post('/gallery/chosen', account, { act: 'add', slug: slugs, name })).status).toBe(303)
+  expect((await post('/gallery/selection', account, { act: 'add', slug: slugs, name })).status).toBe(303)
   const { html } = await get('/gallery', account)
   const found = [...html.matchAll(/<a href="\/gallery\?folder=([0-9a-f-]{36})"[^>]*>([^<]*)</g)]
   return found.find(([, , text]) => text === name)?.[1] as string
@@ -76,7 +76,7 @@ describe('favourites', () => {
   it('are one’s own images only', async () => {
     const { slugs } = await givenAccount([{}])
     expect((await post(`/image/${slugs[0]}/favourite`, stranger)).status).toBe(404)
-    await post('/gallery/chosen', stranger, { act: 'add', folder: 'favourites', slug: [slugs[0] as string] })
+    await post('/gallery/selection', stranger, { act: 'add', folder: 'favourites', slug: [slugs[0] as string] })
     expect((await get('/gallery?folder=favourites', stranger)).slugs).toEqual([])
   })
 })
@@ -90,7 +90,7 @@ describe('folders', () => {
     expect((await get(`/gallery?folder=${castles}`, account)).slugs).toEqual([first, third])
     expect((await get(`/gallery?folder=${night}`, account)).slugs).toEqual([first, second])
     expect((await get('/gallery', account)).slugs).toEqual(account.slugs)
-    await post('/gallery/chosen', account, { act: 'take', open: castles, slug: first })
+    await post('/gallery/selection', account, { act: 'take', open: castles, slug: first })
     expect((await get(`/gallery?folder=${castles}`, account)).slugs).toEqual([third])
     await post(`/image/${third}/folders`, account, { folder: [night] })
     expect((await get(`/gallery?folder=${castles}`, account)).slugs).toEqual([])
@@ -112,7 +112,7 @@ describe('folders', () => {
     const { slugs } = account
     const id = await givenFolder(account, 'Castles', slugs)
     const other = await givenFolder(account, 'Night', slugs)
-    const taken = await post('/gallery/chosen', account, { act: 'add', slug: slugs, name: 'CASTLES' }, HTMX)
+    const taken = await post('/gallery/selection', account, { act: 'add', slug: slugs, name: 'CASTLES' }, HTMX)
     expect([taken.status, taken.text]).toEqual([
       400,
       expect.stringContaining('You have a folder named &quot;CASTLES&quot;'),
@@ -141,8 +141,8 @@ describe('folders', () => {
     const id = await givenFolder(account, 'Castles', account.slugs)
     expect((await get(`/gallery?folder=${id}`, stranger)).status).toBe(404)
     const tries = [
-      ['/gallery/chosen', { act: 'add', slug: stranger.slugs, folder: id }],
-      ['/gallery/chosen', { act: 'take', slug: account.slugs, open: id }],
+      ['/gallery/selection', { act: 'add', slug: stranger.slugs, folder: id }],
+      ['/gallery/selection', { act: 'take', slug: account.slugs, open: id }],
       [`/gallery/folders/${id}`, { name: 'Mine' }],
       [`/gallery/folders/${id}/delete`, {}],
     ] as const
@@ -160,7 +160,7 @@ describe('folders', () => {
       `INSERT INTO folders (user_id, name) SELECT $1, rpad('folder ' || n || ' ', 60, 'x') FROM generate_series(1, $2) AS n`,
       [account.user.id, MAX_FOLDERS],
     )
-    const refused = await post('/gallery/chosen', account, { act: 'add', slug: account.slugs, name: 'More' }, HTMX)
+    const refused = await post('/gallery/selection', account, { act: 'add', slug: account.slugs, name: 'More' }, HTMX)
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(`You have ${MAX_FOLDERS} folders`)])
     for (const path of ['/gallery', '/gallery/folders'])
       expect(Buffer.byteLength((await get(path, account)).html)).toBeLessThan(100_000)
@@ -226,7 +226,7 @@ describe('several images at once', () => {
     const account = await givenAccount([{}, {}, {}])
     const [first = '', second = '', third = ''] = account.slugs
     const id = await givenFolder(account, 'Castles', account.slugs)
-    const deleted = await post('/gallery/chosen', account, { act: 'delete', slug: [first, second] }, HTMX)
+    const deleted = await post('/gallery/selection', account, { act: 'delete', slug: [first, second] }, HTMX)
     expect(deleted.text).toContain('2 images deleted.')
     expect(deleted.text).toContain(`<li id="i-${first}" hx-swap-oob="delete">`)
     expect((await get('/gallery', account)).slugs).toEqual([third])
@@ -239,11 +239,11 @@ describe('several images at once', () => {
   it('are on no page of the website from then on, and are not said to be deleted twice', async () => {
     const account = await givenAccount([{}, {}])
     const [kept = '', deleted = ''] = account.slugs
-    await post('/gallery/chosen', account, { act: 'delete', slug: deleted }, HTMX)
+    await post('/gallery/selection', account, { act: 'delete', slug: deleted }, HTMX)
     const { html } = await get('/playground', account)
     expect([html.includes(kept), html.includes(deleted)]).toEqual([true, false])
     // In another tab it still stands there.
-    const again = await post('/gallery/chosen', account, { act: 'delete', slug: deleted }, HTMX)
+    const again = await post('/gallery/selection', account, { act: 'delete', slug: deleted }, HTMX)
     expect(again.text).toContain('These images are already deleted.')
     expect(again.text).toContain(`<li id="i-${deleted}" hx-swap-oob="delete">`)
     await post('/gallery/undo', account)
@@ -253,14 +253,19 @@ describe('several images at once', () => {
   it('are so many at most, which a sentence says', async () => {
     const account = await givenAccount([{}])
     const others = Array.from({ length: 5000 }, (_, n) => `${n}`.padStart(22, 'x'))
-    const answer = await post('/gallery/chosen', account, { act: 'delete', slug: [...account.slugs, ...others] }, HTMX)
+    const answer = await post(
+      '/gallery/selection',
+      account,
+      { act: 'delete', slug: [...account.slugs, ...others] },
+      HTMX,
+    )
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('Select 2000 images at most.')])
     expect((await get('/gallery', account)).slugs).toEqual(account.slugs)
   })
 
   it('of others are left alone', async () => {
     const account = await givenAccount([{}])
-    await post('/gallery/chosen', stranger, { act: 'delete', slug: account.slugs }, HTMX)
+    await post('/gallery/selection', stranger, { act: 'delete', slug: account.slugs }, HTMX)
     expect((await post('/gallery/undo', stranger, {}, HTMX)).status).toBe(400)
     expect((await get('/gallery', account)).slugs).toEqual(account.slugs)
   })
@@ -268,11 +273,11 @@ describe('several images at once', () => {
   it('are refused with a sentence if none is selected, or not two to compare', async () => {
     const account = await givenAccount([{}, {}])
     const refused = async (fields: Parameters<typeof post>[2]) =>
-      (await post('/gallery/chosen', account, fields, HTMX)).text
+      (await post('/gallery/selection', account, fields, HTMX)).text
     expect(await refused({ act: 'delete' })).toContain('Select one or more images first.')
     expect(await refused({ act: 'compare', slug: account.slugs[0] as string })).toContain('exactly two images')
     expect(await refused({ act: 'add', slug: account.slugs })).toContain('Choose a folder')
-    const compared = await post('/gallery/chosen', account, { act: 'compare', slug: account.slugs })
+    const compared = await post('/gallery/selection', account, { act: 'compare', slug: account.slugs })
     expect(compared.location).toBe(`/compare/${account.slugs.join('/')}`)
   })
 
@@ -287,7 +292,7 @@ describe('several images at once', () => {
     const zip = async (fields: Readonly<Record<string, string>>) => {
       const body = new URLSearchParams([...account.slugs.map((slug) => ['slug', slug]), ...Object.entries(fields)])
       const headers = { cookie: account.cookie, 'sec-fetch-site': 'same-origin' }
-      const answer = await fetch(`${context.service.url}/gallery/chosen`, { method: 'POST', headers, body })
+      const answer = await fetch(`${context.service.url}/gallery/selection`, { method: 'POST', headers, body })
       expect(answer.headers.get('content-disposition')).toContain('filename="easel-images.zip"')
       return unzipped(Buffer.from(await answer.arrayBuffer()))
     }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { MAX_FOLDERS } from '../../../src/core/gallery/folders.js'
 import type { Running } from '../../../src/process/run-process.js'
 import { startServer } from '../../../src/process/start-server.js'
 import { describeInBrowser, useBrowser } from '../../support/browser.js'
@@ -117,6 +118,18 @@ describeInBrowser('the gallery in a browser', () => {
     await expect.poll(() => pictures.count()).toBe(3)
     await page.getByRole('link', { name: 'Favourites' }).click()
     await expect.poll(() => pictures.count()).toBe(1)
+  })
+
+  it('selects none after an act, also where there are as many folders as there may be', async () => {
+    const { page, user } = await open([{ prompt: 'first' }])
+    const named = `INSERT INTO folders (user_id, name) SELECT $1, 'folder ' || n FROM generate_series(1, $2) AS n`
+    await context.service.db.pool.query(named, [user.id, MAX_FOLDERS])
+    await page.reload()
+    await page.keyboard.press('a')
+    await page.getByRole('combobox', { name: 'Folder' }).selectOption('folder 7')
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByText('1 image is in folder 7 now.').waitFor()
+    await expect.poll(() => page.locator('.count').textContent()).toBe('0 selected')
   })
 
   it('selects, stars and deletes by keyboard alone', async () => {

@@ -1,5 +1,12 @@
+import { z } from 'zod'
 import { FAVOURITES, FOLDER_NAME_LENGTH, type Folder } from '../../../core/gallery/folders.js'
 import { address } from '../../parts/text.js'
+
+export const folderId = z.union([z.literal(FAVOURITES), z.uuid()])
+
+/** One of an account's folders, the favourites among them. */
+export const folderOf = (folders: readonly Folder[], id: string | undefined): Folder | undefined =>
+  id === FAVOURITES ? { id, name: 'Favourites' } : folders.find((folder) => folder.id === id)
 
 interface FolderLinksProps {
   readonly folders: readonly Folder[]

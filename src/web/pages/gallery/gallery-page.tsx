@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { FAVOURITES, type Folder } from '../../../core/gallery/folders.js'
+import type { Folder } from '../../../core/gallery/folders.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { cursorOf, page } from '../../../http/shared/fields.js'
 import { endOfDay } from '../../../lib/moments.js'
@@ -12,10 +12,10 @@ import { address } from '../../parts/text.js'
 import { isFragment } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { noSuchPage, sessionOf } from '../../shared/session-cookie.js'
-import { ChosenBar, Undo } from './chosen.js'
 import { Filters, type GalleryFilter } from './filters.js'
-import { FolderActs, FolderLinks } from './folder-links.js'
+import { FolderActs, FolderLinks, folderId, folderOf } from './folder-links.js'
 import { Found, type FoundProps, Pictures, pictureOf } from './pictures.js'
+import { SelectionBar, Undo } from './selection.js'
 
 interface GalleryPageProps {
   readonly signedIn: SignedIn
@@ -72,13 +72,13 @@ const GalleryPage = ({ signedIn, models, folders, folder, found, undoable }: Gal
     <div id="outcome" role="status">
       {undoable > 0 && <Undo count={undoable} />}
     </div>
-    <form id="chosen" method="post" action="/gallery/chosen" hx-post="/gallery/chosen" hx-target="#outcome">
+    <form id="selection" method="post" action="/gallery/selection" hx-post="/gallery/selection" hx-target="#outcome">
       <input type="hidden" name="back" value={addressOf(found.filter)} />
       {folder && <input type="hidden" name="open" value={folder.id} />}
       <div id="found">
         <Found {...found} />
       </div>
-      <ChosenBar folders={folders} open={folder?.id} />
+      <SelectionBar folders={folders} open={folder?.id} />
     </form>
   </Layout>
 )
@@ -99,10 +99,7 @@ const day = z.iso.date().optional().catch(undefined)
 
 /** What makes no sense is left out: an address that was edited or cut short still shows a gallery. */
 const query = z.object({
-  folder: z
-    .union([z.literal(FAVOURITES), z.uuid()])
-    .optional()
-    .catch(undefined),
+  folder: folderId.optional().catch(undefined),
   q: z
     .string()
     .catch('')
@@ -122,14 +119,13 @@ export function galleryRoutes(app: App, { ports }: WebsiteOptions): void {
   app.get('/gallery', { schema: { querystring: query } }, async (request, reply) => {
     const signedIn = sessionOf(request)
     const accountId = signedIn.caller.account.id
-    const { cursor: after, count, folder: folderId, q, made, shape, from, to, sort } = request.query
+    const { cursor: after, count, folder: open, q, made, shape, from, to, sort } = request.query
     const [models, folders] = await Promise.all([ports.models.listEnabled(), ports.folders.list(accountId)])
-    const folder =
-      folderId === FAVOURITES ? { id: FAVOURITES, name: 'Favourites' } : folders.find(({ id }) => id === folderId)
-    if (folderId && !folder) throw noSuchPage()
+    const folder = folderOf(folders, open)
+    if (open && !folder) throw noSuchPage()
     const model = models.find(({ id }) => id === request.query.model)?.id
     const filter: GalleryFilter = {
-      folder: folderId,
+      folder: open,
       q,
       model,
       made,
@@ -142,7 +138,7 @@ export function galleryRoutes(app: App, { ports }: WebsiteOptions): void {
       ports.gallery.images(
         accountId,
         {
-          ...{ folder: folderId, prompt: q || undefined, modelVersionId: model, madeOn: made, shape },
+          ...{ folder: open, prompt: q || undefined, modelVersionId: model, madeOn: made, shape },
           since: from === undefined ? undefined : new Date(from),
           until: to === undefined ? undefined : endOfDay(new Date(to)),
         },

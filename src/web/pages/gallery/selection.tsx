@@ -23,11 +23,11 @@ import { sendDownload } from '../../shared/download.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { FolderLinks } from './folder-links.js'
+import { FolderLinks, folderId, folderOf } from './folder-links.js'
 
 /** What one does with the images that are selected; it shows once one is. */
-export const ChosenBar = ({ folders, open }: { folders: readonly Folder[]; open: string | undefined }) => (
-  <div id="chosen-bar" class="card row" role="toolbar" aria-label="Selected images">
+export const SelectionBar = ({ folders, open }: { folders: readonly Folder[]; open: string | undefined }) => (
+  <div id="selection-bar" class="card row" role="toolbar" aria-label="Selected images">
     <output class="count" />
     <span class="row">
       <select name="folder" aria-label="Folder">
@@ -89,32 +89,26 @@ export const Undo = ({ count }: { count: number }) => (
   </form>
 )
 
-const MAX_CHOSEN = 2000
+const MAX_SELECTED = 2000
 /** For more than that: who selected too many is told how many there may be. */
 const BODY_LIMIT = 1024 * 1024
 
-const chosen = z.object({
+const selection = z.object({
   slug: z
     .union([z.array(z.string()), z.string().transform((slug) => [slug])])
     .catch([])
     .transform((slugs) => [...new Set(slugs)].filter((slug) => SLUG.test(slug))),
   act: z.enum(['add', 'take', 'compare', 'download', 'delete']).catch('add'),
-  folder: z.union([z.literal(FAVOURITES), z.uuid(), z.literal('')]).catch(''),
+  folder: z.union([folderId, z.literal('')]).catch(''),
   name: z.string().catch(''),
   parameters: z.string().optional().catch(undefined),
   /** The folder that is open. */
-  open: z
-    .union([z.literal(FAVOURITES), z.uuid()])
-    .optional()
-    .catch(undefined),
+  open: folderId.optional().catch(undefined),
   back: nextPath,
 })
 
 const archiveQuery = z.object({
-  folder: z
-    .union([z.literal(FAVOURITES), z.uuid()])
-    .optional()
-    .catch(undefined),
+  folder: folderId.optional().catch(undefined),
   parameters: z.string().optional().catch(undefined),
 })
 
@@ -122,23 +116,23 @@ const sendZip = (reply: FastifyReply, zip: Readable, name: string) =>
   sendDownload(reply, `easel-${fileNameOf(name)}.zip`, 'application/zip', zip)
 
 /** What one does with several images at once. */
-export function chosenRoutes(app: App, { ports }: WebsiteOptions): void {
+export function selectionRoutes(app: App, { ports }: WebsiteOptions): void {
   const { folders, deletions } = ports
 
   /** Into a folder that there is, or a new one. Resolves to what was done. */
-  const add = async (accountId: string, { slug, folder, name }: z.output<typeof chosen>) => {
+  const add = async (accountId: string, { slug, folder, name }: z.output<typeof selection>) => {
     if (name.trim() === '' && folder === '') throw invalidParameter('folder', 'Choose a folder, or name a new one.')
     const id = name.trim() === '' ? folder : await createFolder(folders, accountId, name)
     if (!(await folders.add(accountId, id, slug))) throw folderNotFound()
-    const into = id === FAVOURITES ? 'Favourites' : (await folders.list(accountId)).find((it) => it.id === id)?.name
-    return `${counted(slug.length, 'image')} ${slug.length === 1 ? 'is' : 'are'} in ${into ?? 'the folder'} now.`
+    const into = folderOf(await folders.list(accountId), id)
+    return `${counted(slug.length, 'image')} ${slug.length === 1 ? 'is' : 'are'} in ${into?.name ?? 'the folder'} now.`
   }
 
-  app.post('/gallery/chosen', { schema: { body: chosen }, bodyLimit: BODY_LIMIT }, async (request, reply) => {
+  app.post('/gallery/selection', { schema: { body: selection }, bodyLimit: BODY_LIMIT }, async (request, reply) => {
     const { id: accountId } = sessionOf(request).caller.account
     const { slug: slugs, act, open, back, parameters } = request.body
     if (slugs.length === 0) throw invalidParameter('slug', 'Select one or more images first.')
-    if (slugs.length > MAX_CHOSEN) throw invalidParameter('slug', `Select ${MAX_CHOSEN} images at most.`)
+    if (slugs.length > MAX_SELECTED) throw invalidParameter('slug', `Select ${MAX_SELECTED} images at most.`)
     if (act === 'compare') {
       if (slugs.length !== 2) throw invalidParameter('slug', 'Select exactly two images to compare them.')
       return reply.redirect(`/compare/${slugs.join('/')}`, 303)
@@ -174,13 +168,13 @@ export function chosenRoutes(app: App, { ports }: WebsiteOptions): void {
   app.get('/gallery/download', options, async (request, reply) => {
     const { folder, parameters } = request.query
     const { id: accountId } = sessionOf(request).caller.account
-    const open = folder && (await folders.list(accountId)).find(({ id }) => id === folder)
-    if (folder && folder !== FAVOURITES && !open) throw folderNotFound()
+    const open = folder && folderOf(await folders.list(accountId), folder)
+    if (folder && !open) throw folderNotFound()
     const images = imagesIn(ports, accountId, folder)
     return sendZip(
       reply,
       ports.files.zipOf(filesOf(ports, images, parameters !== undefined)),
-      open ? open.name : (folder ?? 'images'),
+      open ? open.name : 'images',
     )
   })
 }
