@@ -1,6 +1,6 @@
 /** How an owner deletes images on the website: they leave the gallery at once, and the rest can be undone for a while. */
 
-/** A person is told of ten; what is left is for the press to arrive. */
+/** What a person is told. The removal comes a little later: an undo at the last moment still arrives in time. */
 export const UNDO_SECONDS = 10
 const ARRIVES_WITHIN_SECONDS = 2
 
