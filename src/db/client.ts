@@ -24,7 +24,7 @@ export const DATABASE_TIMES = {
   queryMs: 6000,
   /** The time limit of a wait for a row that somebody else has locked. */
   lockMs: 2000,
-  /** The time limit of a login, of each statement that follows it, and of a wait for a connection of the pool. */
+  /** The time limit of a login, of each statement that follows it, and of a wait for the pool while nobody is answered. */
   loginMs: 2000,
 }
 

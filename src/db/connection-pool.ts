@@ -5,9 +5,9 @@ import { isSqlRefusal, outcomeUnknown, sqlState } from './sql-state.js'
 export interface PoolOptions {
   readonly url: string
   readonly max: number
-  /** ms: of a login, and of a wait for a connection. */
+  /** ms: of a login, and of a wait for a connection while none opens or comes back. */
   readonly loginMs: number
-  /** ms: of a query. */
+  /** ms: of a query, and of any wait for a connection. */
   readonly queryMs: number
   /** Awaited before a new connection is lent. */
   readonly onConnect: (client: pg.ClientBase) => Promise<void>
@@ -38,6 +38,8 @@ export class ConnectionPool {
   #taken = 0
   /** The first comes first. */
   readonly #waiting = new Set<() => void>()
+  /** When a connection was last opened, or came back from work that succeeded. */
+  #answeredAt = 0
   /** The connections that may be lent again. */
   #current = new WeakSet<pg.ClientBase>()
 
@@ -62,6 +64,7 @@ export class ConnectionPool {
       client.on('error', onError)
       this.#current.add(client)
       this.#open.add(client)
+      this.#answeredAt = performance.now()
       this.#lendMore()
     })
     this.#pool.on('remove', (client) => this.#open.delete(client))
@@ -82,6 +85,7 @@ export class ConnectionPool {
       const release = client.release.bind(client)
       client.release = (error) => {
         release(error)
+        if (!error) this.#answeredAt = performance.now()
         this.#takeBack()
       }
       return client
@@ -136,16 +140,26 @@ export class ConnectionPool {
     return this.#taken < Math.min(this.#options.max, most)
   }
 
+  /** Waits as long as others are answered: on a busy machine a queue is longer than an outage would be. */
   #turn(): Promise<void> {
+    const { loginMs, queryMs } = this.#options
+    const asked = performance.now()
     return new Promise((resolve, reject) => {
       const lend = () => {
         clearTimeout(timer)
         resolve()
       }
-      const timer = setTimeout(() => {
+      const look = () => {
+        const now = performance.now()
+        const left = Math.min(this.#answeredAt + loginMs, asked + queryMs) - now
+        if (left > 0) {
+          timer = setTimeout(look, left)
+          return
+        }
         this.#waiting.delete(lend)
         reject(new Error('timeout exceeded when trying to connect'))
-      }, this.#options.loginMs)
+      }
+      let timer = setTimeout(look, Math.min(loginMs, queryMs))
       this.#waiting.add(lend)
     })
   }

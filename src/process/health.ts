@@ -8,14 +8,14 @@ import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Config } from './config.js'
 
 export interface ReadyCheck {
-  /** While it fails, the process is not ready. Others tell of a worse service, of all processes alike. */
+  /** If it fails twice in a row, the process is not ready. Others tell of a worse service, of all processes alike. */
   readonly vital: boolean
   /** What is wrong, as one sentence; undefined: nothing. */
   readonly problem: () => Promise<string | undefined> | string | undefined
 }
 
 interface Readiness {
-  /** False: a vital check fails, or the process is leaving. */
+  /** False: a vital check has failed twice, or the process is leaving. */
   readonly ready: boolean
   /** What is wrong, by check; undefined where nothing is. */
   readonly problems: Readonly<Record<string, string | undefined>>
@@ -28,20 +28,27 @@ const WITHIN_MS = 2000
 
 const DRAINING = 'This process is shutting down: it only finishes what it has begun, so give it no new work.'
 
-/** @param isLeaving asked each time, so that a shutdown shows at once */
+/**
+ * A process that is ready stays so until a vital check has failed twice in a row: a single one may only have been late on
+ * a busy machine, and a proxy whose other server is being restarted would have nowhere to send requests.
+ * @param isLeaving asked each time, so that a shutdown shows at once
+ */
 export function readiness(checks: Readonly<Record<string, ReadyCheck>>, isLeaving: () => boolean) {
   const timed = Object.entries(checks).map(([name, { problem }]) => [name, inTime(name, problem)] as const)
-  const checked = snapshot<Readiness['problems']>(
-    async () => Object.fromEntries(await Promise.all(timed.map(async ([name, run]) => [name, await run()] as const))),
-    { freshMs: CHECKS_FRESH_MS },
-  )
+  let failing = true
+  const check = async (): Promise<Readiness> => {
+    const found = await Promise.all(timed.map(async ([name, run]) => [name, await run()] as const))
+    const failed = failing
+    failing = found.some(([name, problem]) => checks[name]?.vital && problem !== undefined)
+    return { ready: !(failing && failed), problems: Object.fromEntries(found) }
+  }
+  const checked = snapshot(check, { freshMs: CHECKS_FRESH_MS })
 
-  return async (): Promise<Readiness> => {
+  return async () => {
     // Without waiting for a check: a proxy must know it before the port closes.
-    const problems = isLeaving() ? {} : await checked()
+    const { ready, problems } = isLeaving() ? { ready: false, problems: {} } : await checked()
     if (isLeaving()) return { ready: false, problems: { ...problems, draining: DRAINING } }
-    const vitalFails = Object.entries(checks).some(([name, { vital }]) => vital && problems[name] !== undefined)
-    return { ready: !vitalFails, problems }
+    return { ready, problems }
   }
 }
 
@@ -105,7 +112,7 @@ export async function openHealthPort(
   }
 }
 
-/** `degraded`: only checks that are not vital fail; work is welcome. */
+/** `degraded`: no vital check fails for the second time; work is welcome. */
 async function readyAnswer(ready: Ready): Promise<Answer> {
   const { ready: isReady, problems } = await ready()
   const checks = Object.fromEntries(Object.entries(problems).map(([name, problem]) => [name, problem ?? 'ok']))

@@ -147,6 +147,21 @@ describe('the pool', () => {
     expect((await lost).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })
 
+  it('lets queries wait for their turn longer than for a login, as long as others are answered', async () => {
+    db = open({ loginMs: 1500 })
+    const waiting = Array.from({ length: 160 }, () => db.pool.query('SELECT pg_sleep(0.1)'))
+    await Promise.all(waiting)
+    expect(told).toEqual([])
+  })
+
+  it('lets no query wait longer for its turn than for an answer', async () => {
+    db = open({ queryMs: 3000 })
+    const waiting = Array.from({ length: 240 }, () => succeeds(db.pool.query('SELECT pg_sleep(0.1)')))
+    const done = await Promise.all(waiting)
+    expect(done.at(0)).toBe(true)
+    expect(done.at(-1)).toBe(false)
+  })
+
   it('has the server give a statement up before we do, on every connection', async () => {
     expect(DATABASE_TIMES.statementMs).toBeLessThan(DATABASE_TIMES.queryMs)
     db = open(DATABASE_TIMES)

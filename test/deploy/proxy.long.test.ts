@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/process/config.js'
@@ -13,14 +14,39 @@ import { RollingLoad, unexpected } from '../programs/chaos/rolling-load.js'
 import { startWatchdog, type Watchdog } from '../programs/chaos/watchdog.js'
 import { startCaddy } from '../support/caddy.js'
 import { useDatabase } from '../support/database.js'
+import { freePort } from '../support/free-port.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { findCaddy } from '../support/programs.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
+import { startSwitchableServer } from '../support/switchable-server.js'
 import { until } from '../support/until.js'
 
 const directory = await mkdtemp(join(tmpdir(), 'easel-proxy-'))
 afterAll(() => rm(directory, { recursive: true, force: true }))
 const program = await findCaddy(directory)
+
+describe.skipIf(!program)('the proxy of compose, with servers of which none is ready', () => {
+  it('passes a request on, body and all, to the one that lives', async () => {
+    const asked: string[] = []
+    const alive = await startSwitchableServer(async (request, response) => {
+      const body = await text(request)
+      asked.push(`${request.method} ${request.url}`)
+      response.writeHead(request.url === '/ready' ? 503 : 200).end(body)
+    })
+    const caddy = await startCaddy(program as string, directory, [`http://127.0.0.1:${await freePort()}`, alive.url])
+    try {
+      const checks = (path: string) => asked.filter((it) => it === `GET ${path}`).length
+      await until(() => checks('/ready') >= 4 && checks('/health') >= 4, 'checks of health')
+      for (let n = 0; n < 6; n++) {
+        const answer = await fetch(`${caddy.url}/api/v1/generate`, { method: 'POST', body: `idea ${n}` })
+        expect([answer.status, await answer.text()]).toEqual([200, `idea ${n}`])
+      }
+    } finally {
+      await caddy.stop()
+      await alive.refuse()
+    }
+  })
+})
 
 const OTHERS = 30
 const STREAMS = 5

@@ -108,6 +108,21 @@ describe('readiness', () => {
     expect(await ready()).toEqual({ ready: false, problems: { store: 'The check of store failed.' } })
   })
 
+  it('stays ready until a vital check has failed twice in a row', async () => {
+    let problem: string | undefined
+    const ready = readiness({ store: { vital: true, problem: () => problem } }, () => false)
+    expect(await ready()).toEqual({ ready: true, problems: { store: undefined } })
+    problem = 'It was late.'
+    const first = await until(async () => {
+      const look = await ready()
+      return look.problems.store && look
+    }, 'a look that finds something')
+    expect(first).toEqual({ ready: true, problems: { store: 'It was late.' } })
+    await until(async () => !(await ready()).ready, 'the second')
+    problem = undefined
+    await until(async () => (await ready()).ready, 'an end of it')
+  })
+
   it('says that the process drains without waiting for a check', async () => {
     let checks = 0
     const problem = () => {
@@ -225,6 +240,7 @@ describe('/ready on METRICS_PORT', () => {
       // As after the restore of an older dump.
       const last = `created_at = (SELECT max(created_at) FROM drizzle.__drizzle_migrations)`
       await admin.query(`DELETE FROM drizzle.__drizzle_migrations WHERE ${last}`)
+      await until(async () => (await ready()).code === 503, 'a process that is not ready')
       expect(await says('migrations', /run "easel migrate" first\.$/)).toMatchObject({
         code: 503,
         status: 'unavailable',
