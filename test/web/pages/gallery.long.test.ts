@@ -60,7 +60,7 @@ describeInBrowser('the gallery in a browser', () => {
     await search.pressSequentially('red d')
     await expect.poll(() => pictures.count()).toBe(1)
     await page.getByRole('link', { name: 'a Red door' }).waitFor()
-    expect(new URL(page.url()).search).toBe('?q=red+d')
+    await expect.poll(() => new URL(page.url()).search).toBe('?q=red+d')
     await expect.poll(() => page.getByRole('status').textContent()).toBe('1 image shown.')
     await page.reload()
     expect([await search.inputValue(), await pictures.count()]).toEqual(['red d', 1])
