@@ -4,6 +4,7 @@ import { storageUrlProblem } from '../images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from '../inference/openai/declaration.js'
 import { SERVER_KINDS, serverEntries } from '../inference/server-kinds.js'
 import { tlsProblem } from '../lib/tls.js'
+import { LANGUAGES } from '../web/texts/texts.js'
 
 export const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
 
@@ -92,6 +93,15 @@ const list = (text: string): string[] =>
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean)
+
+const LANGUAGES_HINT = `must be one or more of ${LANGUAGES.join(', ')}, with commas between them`
+
+/** The languages of the website, the usual one first. */
+export const languages = z
+  .string()
+  .default('en')
+  .transform((text) => [...new Set(text.split(',').map((it) => it.trim().toLowerCase()))])
+  .pipe(z.array(z.enum(LANGUAGES, LANGUAGES_HINT)))
 
 /** Addresses and networks, with commas between them. `none` is the default; as an entry it adds nothing. */
 export const networks = (none: string, message: string) =>

@@ -7,6 +7,7 @@ import {
   httpOrigin,
   httpUrl,
   issuerUrl,
+  languages,
   networks,
   origins,
   postgresUrl,
@@ -69,6 +70,7 @@ const variables = z.object({
   MCP_ALLOWED_ORIGINS: origins,
   WEBHOOK_ALLOW_HTTP: flag.default(false),
   WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
+  SITE_LANGUAGES: languages,
   SIGN_UP: z.enum(['open', 'closed'], 'must be open or closed').default('closed'),
   SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
   MAIL_FROM: z
@@ -180,6 +182,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     mcpAllowedOrigins: v.MCP_ALLOWED_ORIGINS,
     /** `allowedNetworks`: besides the public addresses; CIDRs or addresses. */
     webhooks: { allowHttp: v.WEBHOOK_ALLOW_HTTP, allowedNetworks: v.WEBHOOK_ALLOWED_NETWORKS },
+    /** Of the website, the usual one first. */
+    languages: v.SITE_LANGUAGES,
     /** Whether people may make an account on the website. */
     signUpIsOpen: v.SIGN_UP === 'open',
     /** Without `smtpUrl` mails go to the log and to /operator/mails. */

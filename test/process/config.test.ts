@@ -58,6 +58,7 @@ const VARIABLES = [
   'MCP_ALLOWED_ORIGINS',
   'WEBHOOK_ALLOW_HTTP',
   'WEBHOOK_ALLOWED_NETWORKS',
+  'SITE_LANGUAGES',
   'SIGN_UP',
   'SMTP_URL',
   'MAIL_FROM',
@@ -103,6 +104,7 @@ const DEFAULTS = {
   trustedProxies: [],
   mcpAllowedOrigins: [],
   webhooks: { allowHttp: false, allowedNetworks: [] },
+  languages: ['en'],
   signUpIsOpen: false,
   mail: { smtpUrl: undefined, from: 'Easel <no-reply@localhost>' },
   oidc: undefined,
@@ -434,6 +436,13 @@ describe('traces', () => {
 
 describe('signing in to the website', () => {
   const OIDC = { OIDC_ISSUER: 'https://id.example/', OIDC_CLIENT_ID: 'easel', OIDC_CLIENT_SECRET: 's' }
+
+  it('is in the languages that SITE_LANGUAGES lists', () => {
+    expect(parse({ SITE_LANGUAGES: 'de, EN,de' }).languages).toEqual(['de', 'en'])
+    const refused = 'SITE_LANGUAGES must be one or more of en, de, with commas between them'
+    expect(refusalOf({ ...REQUIRED, SITE_LANGUAGES: 'de,fr' })).toBe(refused)
+    expect(refusalOf({ ...REQUIRED, SITE_LANGUAGES: ',' })).toBe(refused)
+  })
 
   it('is open to new people only if SIGN_UP says so', () => {
     expect(parse({ SIGN_UP: 'open' }).signUpIsOpen).toBe(true)

@@ -93,6 +93,7 @@ const PAGES = [
   'GET /account',
   ...['POST /account/billing', 'POST /account/billing/plan', 'POST /account/billing/pack', 'GET /pricing'],
   'POST /account/password',
+  'POST /account/language',
   'POST /account/mails',
   'POST /account/sessions/:id/end',
   'POST /account/sessions/end',

@@ -50,6 +50,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     }),
     website: website({
       ...{ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, rateLimit: limit, keyPrefix: 'easel', leaving: signal },
+      languages: ['en'],
       signUpIsOpen: true,
       provider: { host: 'provider.test', begin: refuse, end: refuse, secret: '' },
       ...{ shop: nothing, paymentOrigins: [] },

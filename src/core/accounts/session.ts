@@ -10,6 +10,8 @@ export interface SignedIn {
   readonly caller: Caller
   readonly role: Role
   readonly email: string | null
+  /** A BCP 47 tag; null: as the browser says. */
+  readonly language: string | null
 }
 
 export interface Session {
@@ -28,6 +30,8 @@ export interface SessionStore {
   /** The account's, the one seen last first. */
   list(accountId: string): Promise<Session[]>
   end(accountId: string, sessionId: string): Promise<void>
+  /** @param language a BCP 47 tag; null: as the browser says */
+  setLanguage(accountId: string, language: string | null): Promise<void>
   /** Also the links that would begin one. */
   endAll(accountId: string): Promise<void>
 }

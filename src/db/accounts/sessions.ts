@@ -44,6 +44,7 @@ const SIGNED_IN = {
   sessionId: t.id,
   role: sql<Role>`${u.role}`,
   email: sql<string | null>`${u.email}`,
+  language: sql<string | null>`${u.language}`,
   seenIsOld: sql<boolean>`(${t.seenAt} < now() - interval '1 minute')`,
 }
 
@@ -65,11 +66,15 @@ export const sessionStore = ({ orm, pool }: Database): SessionStore => ({
   async find(tokenHash) {
     const row = await FIND.first(pool, { tokenHash })
     if (!row) return undefined
-    const { sessionId, role, email, seenIsOld } = row
+    const { sessionId, role, email, language, seenIsOld } = row
     const caller = toCaller(row)
     // Only for display: not awaited, and a failure is ignored.
     if (seenIsOld) NOTE_SEEN.run(pool, { id: sessionId, accountId: caller.account.id }).catch(() => undefined)
-    return { sessionId, role, email, caller }
+    return { sessionId, role, email, language, caller }
+  },
+
+  async setLanguage(accountId, language) {
+    await orm.update(u).set({ language }).where(eq(u.id, accountId))
   },
 
   list: (accountId) =>

@@ -39,12 +39,15 @@ export const users = pgTable(
     roleFromGroup: boolean('role_from_group').notNull().default(false),
     /** When the credits fall below it, a notice is due; null: none is until credits come in. */
     noticeBelow: int8('notice_below'),
+    /** Of the website; null: as the browser says. */
+    language: text('language'),
     mailsOff: text('mails_off').array().$type<readonly NoticeMail[]>().notNull().default([]),
   },
   (t) => [
     check('users_username_check', sql`${t.username} ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'`),
     check('users_credits_check', sql`${t.credits} BETWEEN -9007199254740991 AND 9007199254740991`),
     check('users_role_check', sql`${t.role} IN ('subscriber', 'operator')`),
+    check('users_language_check', sql`length(${t.language}) BETWEEN 2 AND 35`),
     check('users_email_check', sql`length(${t.email}) BETWEEN 3 AND 254`),
     uniqueIndex('users_username').on(sql`lower(${t.username})`).where(sql`${t.deletedAt} IS NULL`),
     uniqueIndex('users_email').on(sql`lower(${t.email})`).where(sql`${t.deletedAt} IS NULL`),

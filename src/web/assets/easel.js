@@ -1,5 +1,13 @@
 // What every page does without asking the server. No framework: each behaviour is an attribute.
 
+// What the page's scripts say, in its language. `#` stands for a number.
+window.texts = JSON.parse(document.body.dataset.texts)
+const { lang } = document.documentElement
+const locale = navigator.languages.find((it) => it.split('-')[0] === lang) ?? lang
+const plurals = new Intl.PluralRules(lang)
+window.counted = (forms, count) =>
+  (forms[plurals.select(count)] ?? forms.other).replace('#', count.toLocaleString(locale))
+
 // What a person chose, for all pages. Where storage is forbidden, a choice holds for its page.
 const ofThisPage = new Map()
 window.choices = {
@@ -56,7 +64,7 @@ document.addEventListener('click', async (event) => {
     return
   }
   const before = button.textContent
-  button.textContent = 'Copied'
+  button.textContent = texts.copied
   setTimeout(() => {
     button.textContent = before
   }, 1500)
@@ -86,7 +94,7 @@ const showTimes = (root) => {
   for (const time of root.querySelectorAll('time[data-local]')) {
     const options =
       time.dataset.local === 'date' ? { dateStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' }
-    time.textContent = new Intl.DateTimeFormat(undefined, options).format(new Date(time.dateTime))
+    time.textContent = new Intl.DateTimeFormat(locale, options).format(new Date(time.dateTime))
     time.removeAttribute('data-local')
   }
 }

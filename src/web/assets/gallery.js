@@ -92,7 +92,7 @@ document.addEventListener('htmx:after:swap', (event) => {
   if (document.activeElement === document.body) next?.querySelector('a')?.focus()
   const count = pictures().length
   if (event.detail.ctx.sourceElement.matches('.filters, .more'))
-    outcome.textContent = count === 0 ? 'Nothing found.' : `${count} ${count === 1 ? 'image' : 'images'} shown.`
+    outcome.textContent = count === 0 ? texts.nothingFound : counted(texts.shown, count)
 })
 
 // Selection: boxes that are ticked, one after the other or, with Shift, all between two.
@@ -103,7 +103,7 @@ let lastBox
 const showSelected = () => {
   if (!form) return
   selected = boxes().filter((box) => box.checked)
-  form.querySelector('.count').textContent = `${selected.length} selected`
+  form.querySelector('.count').textContent = counted(texts.selected, selected.length)
   document.querySelector('[value=compare]').disabled = selected.length !== 2
 }
 const selectTo = (box, isRange) => {

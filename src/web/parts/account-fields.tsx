@@ -1,6 +1,7 @@
 /** The fields in which people name themselves, wherever a form asks for them. */
 
 import { PASSWORD_LENGTH } from '../../core/accounts/password.js'
+import { useTexts } from '../texts/texts.js'
 import { Field } from './page-parts.js'
 
 interface FieldProps {
@@ -64,7 +65,7 @@ export const SecretField = ({ id, label, value }: { id: string; label: string; v
     <div class="beside">
       <input id={id} class="mono" value={value} readonly autofocus autocomplete="off" spellcheck={false} />
       <button class="primary" type="button" data-copy={`#${id}`}>
-        Copy
+        {useTexts().site.copy}
       </button>
     </div>
   </div>

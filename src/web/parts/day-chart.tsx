@@ -1,11 +1,11 @@
-import { counted, number } from './text.js'
+import { type Texts, useTexts } from '../texts/texts.js'
 
 interface DayChartProps<Day> {
   /** Unique within the page. */
   readonly id: string
   readonly title: string
-  /** What is counted, such as `credit`. */
-  readonly noun: string
+  /** What is counted. */
+  readonly noun: keyof Texts['countOf']
   /** Without a gap, oldest first, in UTC. */
   readonly days: readonly Day[]
   readonly valueOf: (day: Day) => number
@@ -13,8 +13,6 @@ interface DayChartProps<Day> {
 
 const WIDTH = 720
 const HEIGHT = 120
-const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const dayName = (day = '') => DAY.format(new Date(`${day}T00:00:00Z`))
 
 /** More bars than these say nothing on a phone, and weigh too much: then each is of a week, the last of which is whole. */
 const MOST_DAYS = 62
@@ -24,13 +22,17 @@ interface Bar {
   readonly value: number
 }
 
-function barsOf(days: readonly { readonly day: string; readonly value: number }[], size: number): Bar[] {
+function barsOf(
+  days: readonly { readonly day: string; readonly value: number }[],
+  size: number,
+  { day, site }: Texts,
+): Bar[] {
   const bars: Bar[] = []
   for (let end = days.length; end > 0; end -= size) {
     const its = days.slice(Math.max(0, end - size), end)
-    const [first, last] = [dayName(its[0]?.day), dayName(its.at(-1)?.day)]
+    const [first, last] = [day(its[0]?.day ?? ''), day(its.at(-1)?.day ?? '')]
     bars.unshift({
-      name: first === last ? first : `${first} to ${last}`,
+      name: first === last ? first : site.chart.range(first, last),
       value: its.reduce((sum, { value }) => sum + value, 0),
     })
   }
@@ -42,10 +44,14 @@ export function DayChart<Day extends { readonly day: string }>(props: DayChartPr
   const { id, title, noun } = props
   const days = props.days.map((it) => ({ day: it.day, value: props.valueOf(it) }))
   const per = days.length > MOST_DAYS ? 'week' : 'day'
-  const bars = barsOf(days, per === 'week' ? 7 : 1)
+  const texts = useTexts()
+  const { number, day, headOf, countOf } = texts
+  const { chart } = texts.site
+  const counted = countOf[noun]
+  const bars = barsOf(days, per === 'week' ? 7 : 1, texts)
   const total = bars.reduce((sum, { value }) => sum + value, 0)
   const most = bars.reduce((max, it) => (it.value > max.value ? it : max), { name: '', value: 0 })
-  const [first, last] = [dayName(days[0]?.day), dayName(days.at(-1)?.day)]
+  const [first, last] = [day(days[0]?.day ?? ''), day(days.at(-1)?.day ?? '')]
   const step = WIDTH / bars.length
   return (
     <section class="card stack" aria-labelledby={id}>
@@ -54,10 +60,10 @@ export function DayChart<Day extends { readonly day: string }>(props: DayChartPr
         <b>{number(total)}</b>
       </div>
       <svg class="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT + 1}`} role="img" aria-labelledby={`${id}-name ${id}-facts`}>
-        <title id={`${id}-name`}>{`${title}, by ${per}`}</title>
+        <title id={`${id}-name`}>{chart.by(title, per)}</title>
         <desc id={`${id}-facts`}>
-          {`From ${first} to ${last}: ${counted(total, noun)}`}
-          {most.value > 0 && `, most ${per === 'week' ? 'from' : 'on'} ${most.name}: ${number(most.value)}`}
+          {chart.facts(first, last, counted(total))}
+          {most.value > 0 && chart.most(per, most.name, number(most.value))}
         </desc>
         {bars.map(({ name, value }, n) => {
           const height = value > 0 ? Math.max(3, (value / most.value) * HEIGHT) : 1
@@ -71,7 +77,7 @@ export function DayChart<Day extends { readonly day: string }>(props: DayChartPr
               height={round(height)}
               rx={value > 0 ? round(Math.min(2.5, step / 8)) : 0}
             >
-              <title>{`${name}: ${counted(value, noun)}`}</title>
+              <title>{`${name}: ${counted(value)}`}</title>
             </rect>
           )
         })}
@@ -81,12 +87,12 @@ export function DayChart<Day extends { readonly day: string }>(props: DayChartPr
         <span>{last}</span>
       </p>
       <details>
-        <summary>As a table</summary>
+        <summary>{chart.table}</summary>
         <table class="days">
           <thead>
             <tr>
-              <th>{per === 'week' ? 'Week' : 'Day'} (UTC)</th>
-              <th class="number">{`${noun[0]?.toUpperCase()}${noun.slice(1)}s`}</th>
+              <th>{chart.per[per]}</th>
+              <th class="number">{headOf[noun]}</th>
             </tr>
           </thead>
           <tbody>

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { render } from 'preact-render-to-string'
 import type { SignedIn } from '../../core/accounts/session.js'
 import { ASSETS, assetUrl } from '../shared/assets.js'
-import { number } from './text.js'
+import { en, TextsOfPage, useTexts } from '../texts/texts.js'
 
 interface LayoutProps {
   /** Of the tab; the page's own heading is part of its content. */
@@ -18,6 +18,8 @@ interface LayoutProps {
   /** The page's own style and script, files in assets/. */
   readonly style?: string | readonly string[] | undefined
   readonly script?: string | undefined
+  /** What the script says. */
+  readonly scriptTexts?: object | undefined
   /** Parts of the page come and go: it needs htmx. */
   readonly live?: boolean
   /** The main element's, for what only this page looks like. */
@@ -26,12 +28,12 @@ interface LayoutProps {
 }
 
 const LINKS = [
-  ['/playground', 'Create'],
-  ['/gallery', 'Gallery'],
-  ['/keys', 'Keys'],
-  ['/usage', 'Usage'],
-  ['/account', 'Account'],
-  ['/docs', 'API reference'],
+  ['/playground', 'create'],
+  ['/gallery', 'gallery'],
+  ['/keys', 'keys'],
+  ['/usage', 'usage'],
+  ['/account', 'account'],
+  ['/docs', 'reference'],
 ] as const
 
 /** A whole page in the site's look. */
@@ -43,74 +45,78 @@ export const Layout = ({
   listed = false,
   style,
   script,
+  scriptTexts,
   live = false,
   children,
   ...props
-}: LayoutProps) => (
-  <html lang="en">
-    <head>
-      <meta charset="utf-8" />
-      <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <meta name="color-scheme" content="light dark" />
-      {!listed && <meta name="robots" content="noindex" />}
-      {/* The content security policy forbids the style element that htmx would add. A stream goes on in a hidden tab: one
+}: LayoutProps) => {
+  const { site, language } = useTexts()
+  return (
+    <html lang={language}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        {!listed && <meta name="robots" content="noindex" />}
+        {/* The content security policy forbids the style element that htmx would add. A stream goes on in a hidden tab: one
           that was paused does not always go on when it is seen again. */}
-      {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}' />}
-      <title>{`${title} · Easel`}</title>
-      <link rel="icon" type="image/svg+xml" href={assetUrl('easel.svg')} />
-      <link rel="stylesheet" href={ASSETS.style.url} />
-      {[style ?? []].flat().map((sheet) => (
-        <link rel="stylesheet" href={assetUrl(sheet)} />
-      ))}
-      {live && <script src={ASSETS.htmx.url} defer />}
-      <script src={assetUrl('easel.js')} defer />
-      {script && <script src={assetUrl(script)} defer />}
-      {head}
-    </head>
-    <body>
-      <a class="skip" href="#main">
-        Skip to content
-      </a>
-      <header class="site">
-        <a class="brand" href="/">
-          <span class="mark" aria-hidden="true" />
-          Easel
+        {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}' />}
+        <title>{`${title} · Easel`}</title>
+        <link rel="icon" type="image/svg+xml" href={assetUrl('easel.svg')} />
+        <link rel="stylesheet" href={ASSETS.style.url} />
+        {[style ?? []].flat().map((sheet) => (
+          <link rel="stylesheet" href={assetUrl(sheet)} />
+        ))}
+        {live && <script src={ASSETS.htmx.url} defer />}
+        <script src={assetUrl('easel.js')} defer />
+        {script && <script src={assetUrl(script)} defer />}
+        {head}
+      </head>
+      <body data-texts={JSON.stringify({ ...site.script, ...scriptTexts })}>
+        <a class="skip" href="#main">
+          {site.skip}
         </a>
-        <nav aria-label="Site">
-          {(signedIn ? LINKS : LINKS.slice(-1)).map(([href, name]) => (
-            <NavLink href={href} path={path}>
-              {name}
-            </NavLink>
-          ))}
-          {signedIn?.role === 'operator' && (
-            <NavLink href="/operator" path={path}>
-              Operator
-            </NavLink>
+        <header class="site">
+          <a class="brand" href="/">
+            <span class="mark" aria-hidden="true" />
+            Easel
+          </a>
+          <nav aria-label={site.navigation}>
+            {(signedIn ? LINKS : LINKS.slice(-1)).map(([href, name]) => (
+              <NavLink href={href} path={path}>
+                {site.links[name]}
+              </NavLink>
+            ))}
+            {signedIn?.role === 'operator' && (
+              <NavLink href="/operator" path={path}>
+                {site.links.operator}
+              </NavLink>
+            )}
+          </nav>
+          {signedIn ? (
+            <div class="me">
+              <a id="credits" class="credits" href="/account">
+                <Credits of={signedIn.caller.account.credits} />
+              </a>
+              <form method="post" action="/sign-out">
+                <button class="plain" type="submit">
+                  {site.signOut}
+                </button>
+              </form>
+            </div>
+          ) : (
+            <div class="me">
+              <a href="/sign-in">{site.signIn}</a>
+            </div>
           )}
-        </nav>
-        {signedIn ? (
-          <div class="me">
-            <a id="credits" class="credits" href="/account">
-              <Credits of={signedIn.caller.account.credits} />
-            </a>
-            <form method="post" action="/sign-out">
-              <button class="plain" type="submit">
-                Sign out
-              </button>
-            </form>
-          </div>
-        ) : (
-          <div class="me">
-            <a href="/sign-in">Sign in</a>
-          </div>
-        )}
-      </header>
-      <main id="main" tabindex={-1} class={props.class}>
-        {children}
-      </main>
-    </body>
-  </html>
-)
+        </header>
+        <main id="main" tabindex={-1} class={props.class}>
+          {children}
+        </main>
+      </body>
+    </html>
+  )
+}
 
 const NavLink = ({ href, path, children }: { href: string; path: string; children: ComponentChildren }) => (
   <a href={href} aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}>
@@ -119,16 +125,23 @@ const NavLink = ({ href, path, children }: { href: string; path: string; childre
 )
 
 /** What #credits holds; fragments that change the balance send it along. */
-export const Credits = ({ of: credits }: { of: number }) => (
-  <>
-    <b>{number(credits)}</b> {credits === 1 ? 'credit' : 'credits'}
-  </>
-)
+export const Credits = ({ of: credits }: { of: number }) => {
+  const { site, number } = useTexts()
+  return (
+    <>
+      <b>{number(credits)}</b> {site.credits(credits)}
+    </>
+  )
+}
 
 /** Sends a whole page. */
 export const sendPage = (reply: FastifyReply, page: VNode) =>
-  reply.type('text/html; charset=utf-8').send(`<!doctype html>${render(page)}`)
+  reply.type('text/html; charset=utf-8').send(`<!doctype html>${rendered(reply, page)}`)
 
 /** Sends a part of a page, for htmx to put in its place. */
 export const sendFragment = (reply: FastifyReply, fragment: VNode) =>
-  reply.type('text/html; charset=utf-8').send(render(fragment))
+  reply.type('text/html; charset=utf-8').send(rendered(reply, fragment))
+
+/** In the language of whoever asked. */
+const rendered = ({ request }: FastifyReply, content: VNode): string =>
+  render(<TextsOfPage.Provider value={request.texts ?? en}>{content}</TextsOfPage.Provider>)

@@ -2,8 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Plan } from '../../core/accounts/plan.js'
 import type { CreditPack } from '../../core/billing/credit-pack.js'
 import type { Offer } from '../../core/billing/shop.js'
-import { money } from './money.js'
-import { counted, number } from './text.js'
+import { useTexts } from '../texts/texts.js'
 
 interface PlanOfferProps {
   readonly offer: Offer<Plan>
@@ -11,50 +10,48 @@ interface PlanOfferProps {
   readonly children?: ComponentChildren
 }
 
-export const PlanOffer = ({ offer: { item: plan, price }, children }: PlanOfferProps) => (
-  <li class="card offer">
-    <h3>
-      <bdi>{plan.name}</bdi>
-    </h3>
-    <p>
-      <b>{money(price)}</b> <span class="quiet">a {plan.period}</span>
-    </p>
-    <ul class="small">
-      <li>
-        {counted(plan.credits, 'credit')} a {plan.period}
-      </li>
-      <li>{leftAt(plan)}</li>
-      {plan.signUpCredits > 0 && <li>{counted(plan.signUpCredits, 'credit')} more at the start, once</li>}
-      <li>{plan.models === null ? 'All models' : counted(plan.models.length, 'model version')}</li>
-    </ul>
-    {children}
-  </li>
-)
-
-const leftAt = ({ carryOver, period }: Plan) =>
-  carryOver === null
-    ? 'What you do not spend stays'
-    : carryOver === 0
-      ? `What is left at the end of the ${period} expires`
-      : `Of what is left, ${number(carryOver)} stay`
+export const PlanOffer = ({ offer: { item: plan, price }, children }: PlanOfferProps) => {
+  const { money, billing } = useTexts()
+  const { offer: words } = billing
+  return (
+    <li class="card offer">
+      <h3>
+        <bdi>{plan.name}</bdi>
+      </h3>
+      <p>
+        <b>{money(price)}</b> <span class="quiet">{words.per(plan.period)}</span>
+      </p>
+      <ul class="small">
+        <li>{words.creditsPer(plan.credits, plan.period)}</li>
+        <li>{words.left(plan.carryOver, plan.period)}</li>
+        {plan.signUpCredits > 0 && <li>{words.atStart(plan.signUpCredits)}</li>}
+        <li>{words.models(plan.models?.length ?? null)}</li>
+      </ul>
+      {children}
+    </li>
+  )
+}
 
 interface PackOfferProps {
   readonly offer: Offer<CreditPack>
   readonly children?: ComponentChildren
 }
 
-export const PackOffer = ({ offer: { item: pack, price }, children }: PackOfferProps) => (
-  <li class="card offer">
-    <h3>
-      <bdi>{pack.name}</bdi>
-    </h3>
-    <p>
-      <b>{money(price)}</b> <span class="quiet">once</span>
-    </p>
-    <ul class="small">
-      <li>{counted(pack.credits, 'credit')}</li>
-      <li>They never expire</li>
-    </ul>
-    {children}
-  </li>
-)
+export const PackOffer = ({ offer: { item: pack, price }, children }: PackOfferProps) => {
+  const { money, credits, billing } = useTexts()
+  return (
+    <li class="card offer">
+      <h3>
+        <bdi>{pack.name}</bdi>
+      </h3>
+      <p>
+        <b>{money(price)}</b> <span class="quiet">{billing.offer.once}</span>
+      </p>
+      <ul class="small">
+        <li>{credits(pack.credits)}</li>
+        <li>{billing.offer.neverExpire}</li>
+      </ul>
+      {children}
+    </li>
+  )
+}

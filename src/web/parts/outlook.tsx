@@ -1,25 +1,15 @@
 import type { CurrentPeriod } from '../../core/accounts/plan.js'
-import { counted, Moment, number } from './text.js'
+import { useTexts } from '../texts/texts.js'
+import { Moment } from './text.js'
 
 /** What the end of the period takes, and what comes then. */
-export const Outlook = ({ of: { period, plan, expires, follows } }: { of: CurrentPeriod }) => (
-  <>
-    {expires > 0 && (
-      <p class="small">
-        {number(expires)} of them {expires === 1 ? 'expires' : 'expire'} on <Moment at={period.end} only="date" />, and{' '}
-        {expires === 1 ? 'is' : 'are'} spent first.
-      </p>
-    )}
-    <p class="small">
-      On <Moment at={period.end} only="date" />{' '}
-      {follows === 0 ? 'no more credits come' : `you get ${counted(follows, 'credit')}`}; {leftAt(plan)}.
-    </p>
-  </>
-)
-
-const leftAt = ({ carryOver, period }: CurrentPeriod['plan']) =>
-  carryOver === null
-    ? `what is left of this ${period}’s stays`
-    : carryOver === 0
-      ? `what is left of this ${period}’s expires`
-      : `of what is left of your plan’s credits, ${number(carryOver)} stay`
+export const Outlook = ({ of: { period, plan, expires, follows } }: { of: CurrentPeriod }) => {
+  const { outlook } = useTexts().billing
+  const end = <Moment at={period.end} only="date" />
+  return (
+    <>
+      {expires > 0 && <p class="small">{outlook.expires(expires, end)}</p>}
+      <p class="small">{outlook.next(end, follows, plan.carryOver, plan.period)}</p>
+    </>
+  )
+}

@@ -1,4 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
+import { useTexts } from '../texts/texts.js'
 
 interface PagerProps {
   /** Undefined on the first page. */
@@ -8,21 +9,23 @@ interface PagerProps {
 }
 
 /** The way to the next page of a list, and back to its beginning. */
-export const Pager = ({ first, next }: PagerProps) =>
-  first || next ? (
-    <nav class="row pages" aria-label="Pages">
+export const Pager = ({ first, next }: PagerProps) => {
+  const { pages } = useTexts().site
+  return first || next ? (
+    <nav class="row pages" aria-label={pages.label}>
       {first && (
         <a class="button small" href={first}>
-          First page
+          {pages.first}
         </a>
       )}
       {next && (
         <a class="button small" href={next}>
-          Next page
+          {pages.next}
         </a>
       )}
     </nav>
   ) : null
+}
 
 /** A cell of a table that becomes a list of cards on a phone. */
 export const Cell = (props: { label: string; class?: string; children: ComponentChildren }) => (
@@ -70,38 +73,41 @@ interface ShortcutHelpProps {
 }
 
 /** A button, and the dialog that it and `?` open: the page's keys, and a switch for who has letters do other things. */
-export const ShortcutHelp = ({ keys }: ShortcutHelpProps) => (
-  <>
-    <button class="plain small shortcuts-open" type="button" hidden>
-      <kbd>?</kbd> Keyboard shortcuts
-    </button>
-    <dialog id="shortcuts" class="card" aria-labelledby="shortcuts-title">
-      <form class="stack" method="dialog">
-        <h2 id="shortcuts-title">Keyboard shortcuts</h2>
-        <dl class="facts">
-          {[...keys, [['?'], 'These keys'] as const].map(([names, act]) => (
-            <div>
-              <dt>{act}</dt>
-              <dd>
-                {names.map((name) => (
-                  <>
-                    <kbd>{name}</kbd>{' '}
-                  </>
-                ))}
-              </dd>
-            </div>
-          ))}
-        </dl>
-        <label class="row">
-          <input type="checkbox" id="letters" checked /> Letters are shortcuts
-        </label>
-        <button type="submit" autofocus>
-          Close
-        </button>
-      </form>
-    </dialog>
-  </>
-)
+export const ShortcutHelp = ({ keys }: ShortcutHelpProps) => {
+  const { shortcuts } = useTexts().site
+  return (
+    <>
+      <button class="plain small shortcuts-open" type="button" hidden>
+        <kbd>?</kbd> {shortcuts.title}
+      </button>
+      <dialog id="shortcuts" class="card" aria-labelledby="shortcuts-title">
+        <form class="stack" method="dialog">
+          <h2 id="shortcuts-title">{shortcuts.title}</h2>
+          <dl class="facts">
+            {[...keys, [['?'], shortcuts.these] as const].map(([names, act]) => (
+              <div>
+                <dt>{act}</dt>
+                <dd>
+                  {names.map((name) => (
+                    <>
+                      <kbd>{name}</kbd>{' '}
+                    </>
+                  ))}
+                </dd>
+              </div>
+            ))}
+          </dl>
+          <label class="row">
+            <input type="checkbox" id="letters" checked /> {shortcuts.letters}
+          </label>
+          <button type="submit" autofocus>
+            {shortcuts.close}
+          </button>
+        </form>
+      </dialog>
+    </>
+  )
+}
 
 interface FieldProps extends InputHTMLAttributes {
   /** Unique within the page; also the field's name, unless it has another. */
@@ -125,6 +131,11 @@ export const Field = ({ id, name = id, label, hint, ...input }: FieldProps) => (
 )
 
 /** A subscription's state. */
-export const StatusBadge = ({ status }: { status: string }) => (
-  <span class={`badge ${status === 'active' ? 'good' : 'bad'}`}>{status.replaceAll('_', ' ')}</span>
-)
+export const StatusBadge = ({ status }: { status: string }) => {
+  const statuses: Readonly<Record<string, string>> = useTexts().site.statuses
+  return (
+    <span class={`badge ${status === 'active' ? 'good' : 'bad'}`}>
+      {statuses[status] ?? status.replaceAll('_', ' ')}
+    </span>
+  )
+}

@@ -3,16 +3,12 @@ import { z } from 'zod'
 import { type DaySpan, requireSpan } from '../../core/accounts/usage.js'
 import * as field from '../../http/shared/fields.js'
 import { refusalMessage } from '../shared/answers.js'
+import { useTexts } from '../texts/texts.js'
 import { Field } from './page-parts.js'
 import { address } from './text.js'
 
 const DAY_MS = 86_400_000
-const LENGTHS = [
-  [7, '7 days'],
-  [30, '30 days'],
-  [90, '90 days'],
-  [365, '365 days'],
-] as const
+const LENGTHS = [7, 30, 90, 365]
 
 // A field that was cleared is sent as an empty text.
 const day = (name: string) => z.preprocess((text) => text || undefined, field.queryDay(name).optional())
@@ -45,18 +41,19 @@ interface SpanFormProps {
 /** The choice of a page's time. */
 export const SpanForm = ({ path, span }: SpanFormProps) => {
   const { to: today } = requireSpan({})
+  const words = useTexts().site.span
   return (
     <form class="row time" method="get" action={path}>
-      <Field id="from" label="From" type="date" value={span.from} />
-      <Field id="to" label="To" type="date" value={span.to} />
-      <button type="submit">Show</button>
-      <nav class="row small" aria-label="Time">
-        {LENGTHS.map(([days, name]) => {
+      <Field id="from" label={words.from} type="date" value={span.from} />
+      <Field id="to" label={words.to} type="date" value={span.to} />
+      <button type="submit">{words.show}</button>
+      <nav class="row small" aria-label={words.label}>
+        {LENGTHS.map((days) => {
           const from = new Date(Date.parse(today) - (days - 1) * DAY_MS).toISOString().slice(0, 10)
           const isShown = span.from === from && span.to === today
           return (
             <a href={address(path, { from })} aria-current={isShown ? 'true' : undefined}>
-              {name}
+              {words.days(days)}
             </a>
           )
         })}

@@ -1,4 +1,5 @@
 import type { OwnImage } from '../../core/gallery/gallery.js'
+import { useTexts } from '../texts/texts.js'
 
 /** The switch that makes an image one of the favourites; in a form whose field `back` leads back here. */
 export const Star = ({ image: { slug, isFavourite } }: { image: Pick<OwnImage, 'slug' | 'isFavourite'> }) => {
@@ -10,7 +11,7 @@ export const Star = ({ image: { slug, isFavourite } }: { image: Pick<OwnImage, '
       formaction={path}
       hx-post={path}
       hx-swap="outerHTML"
-      aria-label="Favourite"
+      aria-label={useTexts().site.favourite}
       aria-pressed={isFavourite ? 'true' : 'false'}
     >
       {isFavourite ? '★' : '☆'}

@@ -1,9 +1,10 @@
 import { isEndOfDay } from '../../lib/moments.js'
+import { en, type Texts, useTexts } from '../texts/texts.js'
 
-/** With the thousands apart, and a real minus sign. */
-export const number = (value: number): string => value.toLocaleString('en').replace('-', '−')
+/** In English, for the console. */
+export const { number, money } = en
 
-/** `1 credit`, `1,200 credits`. */
+/** `1 credit`, `1,200 credits`; for the console. */
 export const counted = (count: number, noun: string): string => `${number(count)} ${noun}${count === 1 ? '' : 's'}`
 
 /** A page's address with these parameters; without those that are empty. */
@@ -12,21 +13,21 @@ export function address(path: string, params: Readonly<Record<string, string | n
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
 }
 
-const IN_UTC = {
-  date: new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }),
-  time: new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+/** A moment in UTC, which easel.js shows in the reader's time zone. */
+export const Moment = ({ at, only }: { at: Date; only?: 'date' }) => {
+  const { date, time } = useTexts()
+  return (
+    <time datetime={at.toISOString()} data-local={only ?? 'time'}>
+      {only ? date(at) : time(at)}
+    </time>
+  )
 }
 
-/** A moment in UTC, which easel.js shows in the reader's time zone. */
-export const Moment = ({ at, only }: { at: Date; only?: 'date' }) => (
-  <time datetime={at.toISOString()} data-local={only ?? 'time'}>
-    {only ? IN_UTC.date.format(at) : `${IN_UTC.time.format(at)} UTC`}
-  </time>
-)
-
 /** When something ends. A whole day is one in UTC for every reader, as in the form that set it. */
-export const End = ({ at }: { at: Date }) =>
-  isEndOfDay(at) ? <time datetime={at.toISOString()}>{IN_UTC.date.format(at)}</time> : <Moment at={at} />
+export const End = ({ at }: { at: Date }) => {
+  const { date } = useTexts()
+  return isEndOfDay(at) ? <time datetime={at.toISOString()}>{date(at)}</time> : <Moment at={at} />
+}
 
 // The first that fits: many browsers also name those that they resemble.
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
@@ -48,9 +49,9 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** A browser in plain words, from what it calls itself. */
-export function browserName(userAgent: string | null): string {
+export function browserName(userAgent: string | null, { site }: Pick<Texts, 'site'> = en): string {
   const name = (of: typeof BROWSERS) => of.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
-  const browser = name(BROWSERS) ?? 'Unknown browser'
+  const browser = name(BROWSERS) ?? site.browser.unknown
   const system = name(SYSTEMS)
-  return system ? `${browser} on ${system}` : browser
+  return system ? site.browser.on(browser, system) : browser
 }

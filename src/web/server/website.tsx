@@ -50,6 +50,7 @@ import {
   requireSignedIn,
   type SessionCookie,
 } from '../shared/session-cookie.js'
+import { en, textsFor } from '../texts/texts.js'
 import { clientPackageRoute } from './client-package.js'
 
 /*
@@ -72,6 +73,7 @@ export function website(options: WebsiteOptions): Website {
       })
       const cookies = registerSessions(app, options.ports.sessions, options.baseUrl)
       readSession = cookies.read
+      registerTexts(app, options.languages)
       app.setErrorHandler((thrown, request, reply) => showError(thrown, request, reply))
       assetRoutes(app)
       clientPackageRoute(app)
@@ -101,6 +103,10 @@ export function website(options: WebsiteOptions): Website {
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)
         operators.addHook('onRequest', requireOperator)
+        // The console speaks English, as its errors and the command line do.
+        operators.addHook('onRequest', async (request) => {
+          request.texts = en
+        })
         overviewRoutes(operators, options)
         overseenGenerationRoutes(operators, options)
         modelRoutes(operators, options)
@@ -120,9 +126,18 @@ export function website(options: WebsiteOptions): Website {
     async notFound(error, request, reply) {
       // Without Postgres nobody counts as signed in.
       await readSession(request).catch(() => undefined)
+      request.texts = textsFor(request, options.languages)
       return showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers))
     },
   }
+}
+
+/** Every answer of this scope is in its reader's language. */
+function registerTexts(app: App, languages: WebsiteOptions['languages']): void {
+  app.decorateRequest('texts')
+  app.addHook('onRequest', async (request) => {
+    request.texts = textsFor(request, languages)
+  })
 }
 
 /** Pages load only our own files and the images. Inline `style` is allowed: it only holds proportions. */

@@ -24,6 +24,7 @@ import type { RefusedPromptLog } from '../../core/operator/refused-prompts.js'
 import type { WorkflowModels } from '../../core/operator/workflow-models.js'
 import type { EventCounter } from '../../http/shared/authentication.js'
 import type { PersonalApiPorts } from '../../http/shared/ports.js'
+import type { Language } from '../texts/texts.js'
 
 export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
@@ -71,6 +72,8 @@ export interface WebsiteOptions {
   readonly shop?: Shop | undefined
   /** Of the provider's pages, to which forms lead. */
   readonly paymentOrigins: readonly string[]
+  /** In which people may read the site, the usual one first. */
+  readonly languages: readonly Language[]
   /** Whether people may make an account. */
   readonly signUpIsOpen: boolean
   /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */

@@ -19,14 +19,18 @@ import { browserName, counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
+import type { Language, Texts } from '../../texts/texts.js'
 import { Billing, type BillingView } from './billing.js'
 import { billingRoutes, billingView, paidQuery, reloadUntilConfirmed } from './billing-routes.js'
 import { CreditHistory } from './credit-history.js'
+import { LanguageForm, languageRoutes } from './language.js'
 import { MailSettings, mailSettingsRoutes } from './mail-settings.js'
 
 interface AccountView {
   readonly signedIn: SignedIn
   readonly keyPrefix: string
+  /** In which the site may be read. */
+  readonly languages: readonly Language[]
   readonly hasPassword: boolean
   readonly sessions: readonly Session[]
   readonly current: CurrentPeriod | undefined
@@ -79,6 +83,7 @@ const AccountPage = (view: AccountView) => {
         <Password {...view} />
         <Sessions {...view} />
         {view.mailsOff && <MailSettings off={view.mailsOff} email={signedIn.email} />}
+        {view.languages.length > 1 && <LanguageForm offered={view.languages} chosen={signedIn.language} />}
       </div>
       <p class="quiet">
         See also your <a href="/usage">usage</a>, your <a href="/keys">keys</a> and your{' '}
@@ -195,22 +200,25 @@ const DONE = {
   session: 'That browser is signed out.',
   mails: 'Your choice of mails is saved.',
 } as const
+const doneOf = (done: keyof typeof DONE | 'language', { account }: Texts) =>
+  done === 'language' ? account.language.saved : DONE[done]
 
 // A cursor that is none is the beginning; nobody types one.
 const query = paidQuery.extend({
   cursor: field.page(1).cursor.catch(undefined),
-  done: z.enum(['password', 'session', 'mails']).optional().catch(undefined),
+  done: z.enum(['password', 'session', 'mails', 'language']).optional().catch(undefined),
 })
 const passwords = z.object({ current: z.string().max(1000).catch(''), next: z.string().max(1000).catch('') })
 
 /** Your account. */
 export function accountPageRoutes(
   app: App,
-  { ports, keyPrefix, shop, baseUrl }: WebsiteOptions,
+  { ports, keyPrefix, shop, baseUrl, languages }: WebsiteOptions,
   cookies: SessionCookie,
 ): void {
   const { credentials, guesses, currentPeriods, sessions, spending, mailChoices } = ports
   if (mailChoices) mailSettingsRoutes(app, mailChoices)
+  languageRoutes(app, sessions)
 
   const show = async (
     request: FastifyRequest,
@@ -230,7 +238,7 @@ export function accountPageRoutes(
       spending.entries(id, { limit: HISTORY_PAGE, after }),
     ])
     const hasPassword = Boolean(own?.passwordHash)
-    const view = { ...news, signedIn, keyPrefix, days, hasPassword, sessions: held, current, mailsOff }
+    const view = { ...news, signedIn, keyPrefix, languages, days, hasPassword, sessions: held, current, mailsOff }
     const history = { entries: items, older: field.cursorOf(next), later: after !== undefined }
     const billing = shop && (await billingView(shop, id, paid, items))
     if (billing) reloadUntilConfirmed(reply, billing)
@@ -239,7 +247,7 @@ export function accountPageRoutes(
 
   app.get('/account', { schema: { querystring: query } }, (request, reply) => {
     const { cursor, done, ...paid } = request.query
-    return show(request, reply, cursor, { done: done && DONE[done] }, paid)
+    return show(request, reply, cursor, { done: done && doneOf(done, request.texts) }, paid)
   })
 
   if (shop)

@@ -8,6 +8,7 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { type Texts, useTexts } from '../../texts/texts.js'
 
 interface Compared {
   readonly image: OwnImage
@@ -23,21 +24,21 @@ interface ComparePageProps {
 /** Two images over each other, with a slider between them, and what is different in how they were made. */
 const ComparePage = ({ signedIn, left, right }: ComparePageProps) => {
   const { width, height } = left.image
+  const { compare: words } = useTexts().gallery
   return (
-    <Layout title="Compare" signedIn={signedIn} path="/gallery" class="compare" style="gallery.css" script="gallery.js">
-      <h1>Compare two images</h1>
+    <Layout
+      title={words.title}
+      signedIn={signedIn}
+      path="/gallery"
+      class="compare"
+      style="gallery.css"
+      script="gallery.js"
+    >
+      <h1>{words.heading}</h1>
       <div class="versus" style={`--ratio: ${(width / height).toFixed(4)}; --at: 50%`}>
-        <img src={left.file} alt={`Left: ${left.image.prompt || 'untitled'}`} />
-        <img src={right.file} alt={`Right: ${right.image.prompt || 'untitled'}`} />
-        <input
-          id="divider"
-          type="range"
-          min="0"
-          max="100"
-          value="50"
-          step="any"
-          aria-label="Where the left image ends"
-        />
+        <img src={left.file} alt={`${words.left}: ${left.image.prompt || words.untitled}`} />
+        <img src={right.file} alt={`${words.right}: ${right.image.prompt || words.untitled}`} />
+        <input id="divider" type="range" min="0" max="100" value="50" step="any" aria-label={words.divider} />
       </div>
       <table class="card differences">
         <thead>
@@ -45,20 +46,20 @@ const ComparePage = ({ signedIn, left, right }: ComparePageProps) => {
             <td />
             {[left, right].map(({ image }, n) => (
               <th scope="col">
-                <a href={`/image/${image.slug}`}>{n === 0 ? 'Left' : 'Right'}</a>
+                <a href={`/image/${image.slug}`}>{n === 0 ? words.left : words.right}</a>
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {FACTS.map(([name, read]) => {
+          {factsIn(words).map(([name, read]) => {
             const [one, other] = [read(left.image), read(right.image)]
             return (
               <tr class={one === other ? 'quiet' : 'differs'}>
                 <th scope="row">{name}</th>
                 {one === other ? (
                   <td colSpan={2}>
-                    <bdi>{one}</bdi> <span class="small">in both</span>
+                    <bdi>{one}</bdi> <span class="small">{words.both}</span>
                   </td>
                 ) : (
                   [one, other].map((value) => (
@@ -76,15 +77,17 @@ const ComparePage = ({ signedIn, left, right }: ComparePageProps) => {
   )
 }
 
-const FACTS: readonly (readonly [name: string, read: (image: OwnImage) => string])[] = [
-  ['Prompt', ({ prompt }) => prompt || 'None'],
-  ['Without', ({ negativePrompt }) => negativePrompt || 'Nothing'],
-  ['Model', ({ modelName }) => modelName],
-  ['Seed', ({ seed }) => `${seed}`],
-  ['Size', ({ width, height }) => `${width} × ${height}`],
-  ['Sampler', ({ sampler }) => samplerName(sampler)],
-  ['Steps', ({ steps }) => `${steps}`],
-  ['Guidance (CFG)', ({ cfgScale }) => `${cfgScale}`],
+const factsIn = (
+  words: Texts['gallery']['compare'],
+): readonly (readonly [name: string, read: (image: OwnImage) => string])[] => [
+  [words.prompt, ({ prompt }) => prompt || words.none],
+  [words.without, ({ negativePrompt }) => negativePrompt || words.nothing],
+  [words.model, ({ modelName }) => modelName],
+  [words.seed, ({ seed }) => `${seed}`],
+  [words.size, ({ width, height }) => `${width} × ${height}`],
+  [words.sampler, ({ sampler }) => samplerName(sampler)],
+  [words.steps, ({ steps }) => `${steps}`],
+  [words.guidance, ({ cfgScale }) => `${cfgScale}`],
 ]
 
 const slug = z.string().regex(SLUG).catch('')

@@ -1,5 +1,6 @@
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import type { ImageOrder, MadeOn, Shape } from '../../../core/gallery/gallery.js'
+import { useTexts } from '../../texts/texts.js'
 
 export interface GalleryFilter extends Readonly<Record<string, string | number | undefined>> {
   readonly folder: string | undefined
@@ -38,79 +39,82 @@ const Choice = ({ name, label, value = '', options }: ChoiceProps) => (
 )
 
 /** What the gallery shows, and in which order; each change is followed at once. */
-export const Filters = ({ filter, models }: { filter: GalleryFilter; models: readonly ModelVersion[] }) => (
-  <search>
-    <form
-      class="filters"
-      action="/gallery"
-      hx-get="/gallery"
-      hx-trigger="input delay:250ms, submit"
-      hx-target="#found"
-      hx-sync="this:replace"
-    >
-      {filter.folder && <input type="hidden" name="folder" value={filter.folder} />}
-      <input
-        type="search"
-        name="q"
-        value={filter.q}
-        placeholder="Search prompts"
-        aria-label="Search prompts"
-        maxlength={200}
-        autocomplete="off"
-      />
-      <Choice
-        name="model"
-        label="Model"
-        value={filter.model}
-        options={[
-          ['', 'All models'],
-          ...models.map(({ id, modelName, name }) => [id, `${modelName} ${name}`] as const),
-        ]}
-      />
-      <Choice
-        name="sort"
-        label="Order"
-        value={filter.sort}
-        options={[
-          ['', 'Newest first'],
-          ['oldest', 'Oldest first'],
-        ]}
-      />
-      <details open={isNarrow(filter)}>
-        <summary>More filters</summary>
-        <div class="row">
-          <Choice
-            name="shape"
-            label="Shape"
-            value={filter.shape}
-            options={[
-              ['', 'Any shape'],
-              ['portrait', 'Portrait'],
-              ['landscape', 'Landscape'],
-              ['square', 'Square'],
-            ]}
-          />
-          <Choice
-            name="made"
-            label="Made with"
-            value={filter.made}
-            options={[
-              ['', 'Website and API'],
-              ['website', 'Website only'],
-              ['api', 'API only'],
-            ]}
-          />
-          <label class="row">
-            From <input type="date" name="from" value={filter.from} />
-          </label>
-          <label class="row">
-            to <input type="date" name="to" value={filter.to} />
-          </label>
-        </div>
-      </details>
-      <noscript>
-        <button type="submit">Search</button>
-      </noscript>
-    </form>
-  </search>
-)
+export const Filters = ({ filter, models }: { filter: GalleryFilter; models: readonly ModelVersion[] }) => {
+  const { filters: words } = useTexts().gallery
+  return (
+    <search>
+      <form
+        class="filters"
+        action="/gallery"
+        hx-get="/gallery"
+        hx-trigger="input delay:250ms, submit"
+        hx-target="#found"
+        hx-sync="this:replace"
+      >
+        {filter.folder && <input type="hidden" name="folder" value={filter.folder} />}
+        <input
+          type="search"
+          name="q"
+          value={filter.q}
+          placeholder={words.search}
+          aria-label={words.search}
+          maxlength={200}
+          autocomplete="off"
+        />
+        <Choice
+          name="model"
+          label={words.model}
+          value={filter.model}
+          options={[
+            ['', words.allModels],
+            ...models.map(({ id, modelName, name }) => [id, `${modelName} ${name}`] as const),
+          ]}
+        />
+        <Choice
+          name="sort"
+          label={words.order}
+          value={filter.sort}
+          options={[
+            ['', words.newest],
+            ['oldest', words.oldest],
+          ]}
+        />
+        <details open={isNarrow(filter)}>
+          <summary>{words.more}</summary>
+          <div class="row">
+            <Choice
+              name="shape"
+              label={words.shape}
+              value={filter.shape}
+              options={[
+                ['', words.anyShape],
+                ['portrait', words.shapes.portrait],
+                ['landscape', words.shapes.landscape],
+                ['square', words.shapes.square],
+              ]}
+            />
+            <Choice
+              name="made"
+              label={words.made}
+              value={filter.made}
+              options={[
+                ['', words.madeAnyhow],
+                ['website', words.madeOn.website],
+                ['api', words.madeOn.api],
+              ]}
+            />
+            <label class="row">
+              {words.from} <input type="date" name="from" value={filter.from} />
+            </label>
+            <label class="row">
+              {words.to} <input type="date" name="to" value={filter.to} />
+            </label>
+          </div>
+        </details>
+        <noscript>
+          <button type="submit">{words.submit}</button>
+        </noscript>
+      </form>
+    </search>
+  )
+}

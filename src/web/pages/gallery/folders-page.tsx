@@ -15,6 +15,7 @@ import { Notices } from '../../parts/page-parts.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 
 interface FoldersPageProps {
   readonly signedIn: SignedIn
@@ -25,34 +26,37 @@ interface FoldersPageProps {
 }
 
 /** Every folder, and a new one. */
-const FoldersPage = ({ signedIn, folders, name, problem }: FoldersPageProps) => (
-  <Layout title="Folders" signedIn={signedIn} path="/gallery" class="gallery" style="gallery.css">
-    <h1>Folders</h1>
-    <Notices problem={problem} />
-    <form class="row new-folder" method="post" action="/gallery/folders">
-      <input
-        type="text"
-        name="name"
-        value={name}
-        placeholder="Name of a new folder"
-        aria-label="Name of a new folder"
-        maxlength={FOLDER_NAME_LENGTH}
-        autocomplete="off"
-        required
-      />
-      <button type="submit">Make a folder</button>
-    </form>
-    <ul class="folders all">
-      {[{ id: FAVOURITES, name: '★ Favourites' }, ...folders].map((folder) => (
-        <li>
-          <a href={`/gallery?folder=${folder.id}`} dir="auto">
-            {folder.name}
-          </a>
-        </li>
-      ))}
-    </ul>
-  </Layout>
-)
+const FoldersPage = ({ signedIn, folders, name, problem }: FoldersPageProps) => {
+  const { folders: words } = useTexts().gallery
+  return (
+    <Layout title={words.title} signedIn={signedIn} path="/gallery" class="gallery" style="gallery.css">
+      <h1>{words.title}</h1>
+      <Notices problem={problem} />
+      <form class="row new-folder" method="post" action="/gallery/folders">
+        <input
+          type="text"
+          name="name"
+          value={name}
+          placeholder={words.nameOfNew}
+          aria-label={words.nameOfNew}
+          maxlength={FOLDER_NAME_LENGTH}
+          autocomplete="off"
+          required
+        />
+        <button type="submit">{words.create}</button>
+      </form>
+      <ul class="folders all">
+        {[{ id: FAVOURITES, name: `★ ${words.favourites}` }, ...folders].map((folder) => (
+          <li>
+            <a href={`/gallery?folder=${folder.id}`} dir="auto">
+              {folder.name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Layout>
+  )
+}
 
 const params = z.object({ id: z.uuid() })
 const body = z.object({ name: z.string().catch('') })

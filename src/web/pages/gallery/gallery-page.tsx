@@ -12,6 +12,7 @@ import { address } from '../../parts/text.js'
 import { isFragment } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { noSuchPage, sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 import { Filters, type GalleryFilter } from './filters.js'
 import { FolderActs, FolderLinks, folderId, folderOf } from './folder-links.js'
 import { Found, type FoundProps, Pictures, pictureOf } from './pictures.js'
@@ -29,65 +30,65 @@ interface GalleryPageProps {
 }
 
 /** An account's own images. */
-const GalleryPage = ({ signedIn, models, folders, folder, found, undoable }: GalleryPageProps) => (
-  <Layout
-    title={folder ? folder.name : 'Gallery'}
-    signedIn={signedIn}
-    path="/gallery"
-    class="gallery"
-    style="gallery.css"
-    script="gallery.js"
-    live
-  >
-    <div class="row apart">
-      <h1 dir="auto">{folder ? folder.name : 'Gallery'}</h1>
-      <span class="row">
-        <fieldset id="sizes" class="row small" hidden>
-          <legend class="hidden-visually">Size of the pictures</legend>
-          {SIZES.map(([value, name]) => (
-            <label>
-              <input type="radio" name="size" value={value} /> {name}
-            </label>
-          ))}
-        </fieldset>
-        <FolderActs folder={folder} />
-        <ShortcutHelp
-          keys={[
-            [['J', '→'], 'Next image'],
-            [['K', '←'], 'Previous image'],
-            [['Enter'], 'Open it'],
-            [['X'], 'Select it; with Shift all up to it'],
-            [['F'], 'Make it a favourite'],
-            [['D'], 'Download it'],
-            [['R'], 'Remix it: everything but the seed'],
-            [['A'], 'Select all that are shown'],
-            [['Esc'], 'Select none'],
-            [['Delete'], 'Delete what is selected'],
-          ]}
-        />
-      </span>
-    </div>
-    <FolderLinks folders={folders} open={folder?.id} />
-    <Filters filter={found.filter} models={models} />
-    <div id="outcome" role="status">
-      {undoable > 0 && <Undo count={undoable} />}
-    </div>
-    <form id="selection" method="post" action="/gallery/selection" hx-post="/gallery/selection" hx-target="#outcome">
-      <input type="hidden" name="back" value={addressOf(found.filter)} />
-      {folder && <input type="hidden" name="open" value={folder.id} />}
-      <div id="found">
-        <Found {...found} />
+const GalleryPage = ({ signedIn, models, folders, folder, found, undoable }: GalleryPageProps) => {
+  const { gallery: words } = useTexts()
+  return (
+    <Layout
+      title={folder ? folder.name : words.title}
+      signedIn={signedIn}
+      path="/gallery"
+      class="gallery"
+      style="gallery.css"
+      script="gallery.js"
+      scriptTexts={words.script}
+      live
+    >
+      <div class="row apart">
+        <h1 dir="auto">{folder ? folder.name : words.title}</h1>
+        <span class="row">
+          <fieldset id="sizes" class="row small" hidden>
+            <legend class="hidden-visually">{words.sizes.label}</legend>
+            {SIZES.map((value) => (
+              <label>
+                <input type="radio" name="size" value={value} /> {words.sizes[value]}
+              </label>
+            ))}
+          </fieldset>
+          <FolderActs folder={folder} />
+          <ShortcutHelp
+            keys={[
+              [['J', '→'], words.keys.next],
+              [['K', '←'], words.keys.previous],
+              [['Enter'], words.keys.open],
+              [['X'], words.keys.select],
+              [['F'], words.keys.favourite],
+              [['D'], words.keys.download],
+              [['R'], words.keys.remix],
+              [['A'], words.keys.selectAll],
+              [['Esc'], words.keys.selectNone],
+              [['Delete'], words.keys.remove],
+            ]}
+          />
+        </span>
       </div>
-      <SelectionBar folders={folders} open={folder?.id} />
-    </form>
-  </Layout>
-)
+      <FolderLinks folders={folders} open={folder?.id} />
+      <Filters filter={found.filter} models={models} />
+      <div id="outcome" role="status">
+        {undoable > 0 && <Undo count={undoable} />}
+      </div>
+      <form id="selection" method="post" action="/gallery/selection" hx-post="/gallery/selection" hx-target="#outcome">
+        <input type="hidden" name="back" value={addressOf(found.filter)} />
+        {folder && <input type="hidden" name="open" value={folder.id} />}
+        <div id="found">
+          <Found {...found} />
+        </div>
+        <SelectionBar folders={folders} open={folder?.id} />
+      </form>
+    </Layout>
+  )
+}
 
-const SIZES = [
-  ['small', 'Small'],
-  ['medium', 'Medium'],
-  ['large', 'Large'],
-] as const
+const SIZES = ['small', 'medium', 'large'] as const
 
 const PAGE_SIZE = 40
 /** What a page that is shown again may ask for at once. */
@@ -121,7 +122,7 @@ export function galleryRoutes(app: App, { ports }: WebsiteOptions): void {
     const accountId = signedIn.caller.account.id
     const { cursor: after, count, folder: open, q, made, shape, from, to, sort } = request.query
     const [models, folders] = await Promise.all([ports.models.listEnabled(), ports.folders.list(accountId)])
-    const folder = folderOf(folders, open)
+    const folder = folderOf(folders, open, request.texts)
     if (open && !folder) throw noSuchPage()
     const model = models.find(({ id }) => id === request.query.model)?.id
     const filter: GalleryFilter = {

@@ -1,6 +1,7 @@
 import type { OwnImage } from '../../../core/gallery/gallery.js'
 import type { ImageStore } from '../../../core/images/ports.js'
 import { Star } from '../../parts/star.js'
+import { useTexts } from '../../texts/texts.js'
 import { type GalleryFilter, isFiltered } from './filters.js'
 
 export interface Picture {
@@ -30,6 +31,7 @@ export interface FoundProps {
 
 /** What #found holds. */
 export const Found = (found: FoundProps) => {
+  const { nothing } = useTexts().gallery
   if (found.pictures.length > 0 || found.next)
     return (
       <ul class="pictures">
@@ -39,52 +41,53 @@ export const Found = (found: FoundProps) => {
   if (isFiltered(found.filter))
     return (
       <div class="empty card">
-        <h2>Nothing found</h2>
-        <p>No image here matches. Search for fewer words, or look at all of them.</p>
+        <h2>{nothing.found}</h2>
+        <p>{nothing.foundWhy}</p>
         <a class="button" href="/gallery">
-          Show all images
+          {nothing.showAll}
         </a>
       </div>
     )
   if (found.filter.folder)
     return (
       <div class="empty card">
-        <h2>Nothing in here yet</h2>
-        <p>Choose images in the gallery, then put them in a folder with the bar that appears below them.</p>
+        <h2>{nothing.inFolder}</h2>
+        <p>{nothing.inFolderWhy}</p>
         <a class="button" href="/gallery">
-          Show all images
+          {nothing.showAll}
         </a>
       </div>
     )
   return (
     <div class="empty card">
-      <h2>No images yet</h2>
-      <p>What you make, here or with the API, is kept in this gallery.</p>
+      <h2>{nothing.made}</h2>
+      <p>{nothing.madeWhy}</p>
       <a class="button primary" href="/playground">
-        Make your first image
+        {nothing.makeFirst}
       </a>
     </div>
   )
 }
 
 /** A page of pictures, and at its end what loads the next page when it is scrolled to. */
-export const Pictures = ({ pictures, next, isContinued, filter }: FoundProps) => (
-  <>
-    {pictures.map((picture) => (
-      <PictureItem {...picture} />
-    ))}
-    {next && (
-      <li class="more" hx-get={next} hx-trigger="revealed" hx-swap="outerHTML">
-        <a class="button small" href={next}>
-          {pictures.length > 0 ? 'More images' : 'Search in older images'}
-        </a>
-      </li>
-    )}
-    {!next && isContinued && (
-      <li class="end quiet small">{isFiltered(filter) ? 'No more images match.' : 'These are all your images.'}</li>
-    )}
-  </>
-)
+export const Pictures = ({ pictures, next, isContinued, filter }: FoundProps) => {
+  const { gallery: words } = useTexts()
+  return (
+    <>
+      {pictures.map((picture) => (
+        <PictureItem {...picture} />
+      ))}
+      {next && (
+        <li class="more" hx-get={next} hx-trigger="revealed" hx-swap="outerHTML">
+          <a class="button small" href={next}>
+            {pictures.length > 0 ? words.more : words.searchOlder}
+          </a>
+        </li>
+      )}
+      {!next && isContinued && <li class="end quiet small">{isFiltered(filter) ? words.noMore : words.end}</li>}
+    </>
+  )
+}
 
 /** Of a thumbnail, on its longer side. */
 const THUMBNAIL = 512
@@ -94,6 +97,7 @@ const ROW = 256
 const PictureItem = ({ image, file, thumbnail }: Picture) => {
   const { slug, prompt, width, height, madeOn } = image
   const ratio = width / height
+  const { gallery: words } = useTexts()
   const small = Math.min(width, Math.round(THUMBNAIL * Math.min(1, ratio)))
   const sharp = thumbnail && {
     srcset: `${thumbnail} ${small}w, ${file} ${width}w`,
@@ -104,10 +108,10 @@ const PictureItem = ({ image, file, thumbnail }: Picture) => {
       <a href={`/image/${slug}`} data-file={file}>
         <img src={thumbnail ?? file} {...sharp} width={width} height={height} alt="" loading="lazy" decoding="async" />
         <span class="caption" dir="auto">
-          {shortened(prompt)}
+          {shortened(prompt) || words.untitled}
         </span>
       </a>
-      <input type="checkbox" name="slug" value={slug} aria-label="Select this image" />
+      <input type="checkbox" name="slug" value={slug} aria-label={words.select} />
       <Star image={image} />
       {madeOn === 'api' && <span class="badge">API</span>}
     </li>
@@ -118,4 +122,4 @@ const PictureItem = ({ image, file, thumbnail }: Picture) => {
 const MAX_NAME = 100
 
 const shortened = (prompt: string): string =>
-  prompt.length <= MAX_NAME ? prompt || 'Untitled' : `${prompt.slice(0, MAX_NAME - 1).replace(/\p{Cs}$/u, '')}…`
+  prompt.length <= MAX_NAME ? prompt : `${prompt.slice(0, MAX_NAME - 1).replace(/\p{Cs}$/u, '')}…`

@@ -17,77 +17,83 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { fileNameOf } from '../../../lib/file-name.js'
 import { sendFragment } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
-import { counted } from '../../parts/text.js'
 import { isFragment } from '../../shared/answers.js'
 import { sendDownload } from '../../shared/download.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { type Texts, useTexts } from '../../texts/texts.js'
 import { FolderLinks, folderId, folderOf } from './folder-links.js'
 
 /** What one does with the images that are selected; it shows once one is. */
-export const SelectionBar = ({ folders, open }: { folders: readonly Folder[]; open: string | undefined }) => (
-  <div id="selection-bar" class="card row" role="toolbar" aria-label="Selected images">
-    <output class="count" />
-    <span class="row">
-      <select name="folder" aria-label="Folder">
-        <option value="">Into a folder…</option>
-        {open !== FAVOURITES && <option value={FAVOURITES}>★ Favourites</option>}
-        {folders
-          .filter(({ id }) => id !== open)
-          .map(({ id, name }) => (
-            <option value={id}>{name}</option>
-          ))}
-      </select>
-      {folders.length < MAX_FOLDERS && (
-        <input
-          type="text"
-          name="name"
-          placeholder="or a new one"
-          aria-label="Name of a new folder"
-          maxlength={FOLDER_NAME_LENGTH}
-          autocomplete="off"
-        />
+export const SelectionBar = ({ folders, open }: { folders: readonly Folder[]; open: string | undefined }) => {
+  const { selection: words, folders: folderWords } = useTexts().gallery
+  return (
+    <div id="selection-bar" class="card row" role="toolbar" aria-label={words.label}>
+      <output class="count" />
+      <span class="row">
+        <select name="folder" aria-label={folderWords.folder}>
+          <option value="">{words.intoFolder}</option>
+          {open !== FAVOURITES && <option value={FAVOURITES}>{`★ ${folderWords.favourites}`}</option>}
+          {folders
+            .filter(({ id }) => id !== open)
+            .map(({ id, name }) => (
+              <option value={id}>{name}</option>
+            ))}
+        </select>
+        {folders.length < MAX_FOLDERS && (
+          <input
+            type="text"
+            name="name"
+            placeholder={words.orNew}
+            aria-label={folderWords.nameOfNew}
+            maxlength={FOLDER_NAME_LENGTH}
+            autocomplete="off"
+          />
+        )}
+        <button class="small" type="submit" name="act" value="add">
+          {words.add}
+        </button>
+      </span>
+      {open && (
+        <button class="small" type="submit" name="act" value="take">
+          {words.take}
+        </button>
       )}
-      <button class="small" type="submit" name="act" value="add">
-        Add
+      <button class="small" type="submit" name="act" value="compare" data-plain>
+        {words.compare}
       </button>
-    </span>
-    {open && (
-      <button class="small" type="submit" name="act" value="take">
-        Take out of this folder
+      <span class="row">
+        <button class="small" type="submit" name="act" value="download" data-plain>
+          {words.download}
+        </button>
+        <label class="row small">
+          <input type="checkbox" name="parameters" value="1" checked /> {words.withParameters}
+        </label>
+      </span>
+      <button class="small danger" type="submit" name="act" value="delete">
+        {words.remove}
       </button>
-    )}
-    <button class="small" type="submit" name="act" value="compare" data-plain>
-      Compare two
-    </button>
-    <span class="row">
-      <button class="small" type="submit" name="act" value="download" data-plain>
-        Download
+      <button class="small plain clear" type="reset">
+        {words.none}
       </button>
-      <label class="row small">
-        <input type="checkbox" name="parameters" value="1" checked /> with parameters
-      </label>
-    </span>
-    <button class="small danger" type="submit" name="act" value="delete">
-      Delete
-    </button>
-    <button class="small plain clear" type="reset">
-      Select none
-    </button>
-  </div>
-)
+    </div>
+  )
+}
 
 /** Says what was deleted, and brings it back. */
-export const Undo = ({ count }: { count: number }) => (
-  <form class="undo row" method="post" action="/gallery/undo" hx-post="/gallery/undo" hx-target="#outcome">
-    <span>{counted(count, 'image')} deleted.</span>
-    <button class="small" type="submit">
-      Undo
-    </button>
-    <span class="quiet small">Within {UNDO_SECONDS} seconds</span>
-  </form>
-)
+export const Undo = ({ count }: { count: number }) => {
+  const { selection: words } = useTexts().gallery
+  return (
+    <form class="undo row" method="post" action="/gallery/undo" hx-post="/gallery/undo" hx-target="#outcome">
+      <span>{words.removed(count)}</span>
+      <button class="small" type="submit">
+        {words.undo}
+      </button>
+      <span class="quiet small">{words.within(UNDO_SECONDS)}</span>
+    </form>
+  )
+}
 
 const MAX_SELECTED = 2000
 /** For more than that: who selected too many is told how many there may be. */
@@ -120,17 +126,19 @@ export function selectionRoutes(app: App, { ports }: WebsiteOptions): void {
   const { folders, deletions } = ports
 
   /** Into a folder that there is, or a new one. Resolves to what was done. */
-  const add = async (accountId: string, { slug, folder, name }: z.output<typeof selection>) => {
+  const add = async (accountId: string, { slug, folder, name }: z.output<typeof selection>, texts: Texts) => {
     if (name.trim() === '' && folder === '') throw invalidParameter('folder', 'Choose a folder, or name a new one.')
     const id = name.trim() === '' ? folder : await createFolder(folders, accountId, name)
     if (!(await folders.add(accountId, id, slug))) throw folderNotFound()
-    const into = folderOf(await folders.list(accountId), id)
-    return `${counted(slug.length, 'image')} ${slug.length === 1 ? 'is' : 'are'} in ${into?.name ?? 'the folder'} now.`
+    const into = folderOf(await folders.list(accountId), id, texts)
+    const words = texts.gallery.selection
+    return words.added(slug.length, into?.name ?? words.theFolder)
   }
 
   app.post('/gallery/selection', { schema: { body: selection }, bodyLimit: BODY_LIMIT }, async (request, reply) => {
     const { id: accountId } = sessionOf(request).caller.account
     const { slug: slugs, act, open, back, parameters } = request.body
+    const { selection: words } = request.texts.gallery
     if (slugs.length === 0) throw invalidParameter('slug', 'Select one or more images first.')
     if (slugs.length > MAX_SELECTED) throw invalidParameter('slug', `Select ${MAX_SELECTED} images at most.`)
     if (act === 'compare') {
@@ -143,8 +151,8 @@ export function selectionRoutes(app: App, { ports }: WebsiteOptions): void {
     }
     const deleted = act === 'delete' ? await deleteSoon(deletions, accountId, slugs) : 0
     if (act === 'take' && !(open && (await folders.take(accountId, open, slugs)))) throw folderNotFound()
-    const done = act === 'add' ? await add(accountId, request.body) : undefined
-    const gone = act === 'delete' ? 'These images are already deleted.' : 'Taken out of this folder.'
+    const done = act === 'add' ? await add(accountId, request.body, request.texts) : undefined
+    const gone = act === 'delete' ? words.alreadyRemoved : words.taken
     if (!isFragment(request)) return reply.redirect(back, 303)
     return sendFragment(
       reply,
@@ -168,7 +176,7 @@ export function selectionRoutes(app: App, { ports }: WebsiteOptions): void {
   app.get('/gallery/download', options, async (request, reply) => {
     const { folder, parameters } = request.query
     const { id: accountId } = sessionOf(request).caller.account
-    const open = folder && folderOf(await folders.list(accountId), folder)
+    const open = folder && folderOf(await folders.list(accountId), folder, request.texts)
     if (folder && !open) throw folderNotFound()
     const images = imagesIn(ports, accountId, folder)
     return sendZip(

@@ -4,7 +4,8 @@ import type { KeyLimits, OwnKey } from '../../../core/accounts/api-key.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { endOfDay, isEndOfDay } from '../../../lib/moments.js'
 import { Field } from '../../parts/page-parts.js'
-import { counted, End, number } from '../../parts/text.js'
+import { End } from '../../parts/text.js'
+import { useTexts } from '../../texts/texts.js'
 
 export const NO_LIMITS: KeyLimits = { expiresAt: null, monthlyLimit: null, models: null }
 
@@ -14,6 +15,7 @@ export const LimitFields = (of: {
   readonly limits: KeyLimits
 }) => {
   const { id, models, limits } = of
+  const { limits: words } = useTexts().keys
   // Without them a key that is for these alone would be saved as one for all.
   const notOnOffer = limits.models?.filter((its) => !models.some((it) => it.id === its)) ?? []
   return (
@@ -21,25 +23,28 @@ export const LimitFields = (of: {
       <Field
         id={`until-${id}`}
         name="until"
-        label="Works until the end of"
+        label={words.until}
         type="date"
         value={limits.expiresAt ? dayOf(limits.expiresAt) : ''}
-        hint={`A day in UTC. Empty: without an end.${limits.expiresAt ? timeOf(limits.expiresAt) : ''}`}
+        hint={
+          words.untilHint +
+          (limits.expiresAt && !isEndOfDay(limits.expiresAt) ? words.endsAt(timeOf(limits.expiresAt)) : '')
+        }
       />
       <Field
         id={`limit-${id}`}
         name="monthly_limit"
-        label="Credits a month"
+        label={words.monthly}
         type="number"
         inputmode="numeric"
         min={1}
         step={1}
         value={limits.monthlyLimit ?? ''}
-        hint="What it may spend in a calendar month, in UTC. Empty: all you have."
+        hint={words.monthlyHint}
       />
       <fieldset class="stack">
-        <legend>Models</legend>
-        <p class="small quiet">None ticked: all of them.</p>
+        <legend>{words.models}</legend>
+        <p class="small quiet">{words.modelsHint}</p>
         {models.map((it) => (
           <label key={it.id} class="row">
             <input type="checkbox" name="models" value={it.id} checked={limits.models?.includes(it.id) ?? false} />
@@ -51,7 +56,7 @@ export const LimitFields = (of: {
         {notOnOffer.map((its) => (
           <label key={its} class="row">
             <input type="checkbox" name="models" value={its} checked />
-            <span>Model version {its}, not on offer now</span>
+            <span>{words.notOnOffer(its)}</span>
           </label>
         ))}
       </fieldset>
@@ -60,48 +65,48 @@ export const LimitFields = (of: {
 }
 
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
-const timeOf = (at: Date) =>
-  isEndOfDay(at) ? '' : ` It ends at ${at.toISOString().slice(11, 16)} on that day, until you choose another.`
+const timeOf = (at: Date) => at.toISOString().slice(11, 16)
 
 type Limited = KeyLimits & Pick<OwnKey, 'spentThisMonth'>
 
-export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: Limited }) => (
-  <>
-    {expiresAt && (
-      <span class="reason small">
-        {expiresAt.getTime() > Date.now() ? 'Until' : <span class="badge bad">Expired</span>} <End at={expiresAt} />
-      </span>
-    )}
-    {monthlyLimit !== null && (
-      <span class="reason small">
-        {number(spentThisMonth)} of {counted(monthlyLimit, 'credit')} this month
-      </span>
-    )}
-    {models && <span class="reason small">For {counted(models.length, 'model')} only</span>}
-  </>
-)
+export const Limits = ({ of: { expiresAt, monthlyLimit, spentThisMonth, models } }: { of: Limited }) => {
+  const { limits: words } = useTexts().keys
+  return (
+    <>
+      {expiresAt && (
+        <span class="reason small">
+          {expiresAt.getTime() > Date.now() ? words.ends : <span class="badge bad">{words.expired}</span>}{' '}
+          <End at={expiresAt} />
+        </span>
+      )}
+      {monthlyLimit !== null && <span class="reason small">{words.spent(spentThisMonth, monthlyLimit)}</span>}
+      {models && <span class="reason small">{words.only(models.length)}</span>}
+    </>
+  )
+}
 
-export const LimitForm = ({ of: key, models }: { of: OwnKey; models: readonly ModelVersion[] }) => (
-  <form
-    id="limits"
-    class="card stack"
-    method="post"
-    action={`/keys/${key.id}/limits`}
-    aria-labelledby="limits-title"
-    {...inPlace(`/keys/${key.id}/limits`)}
-  >
-    <h2 id="limits-title">
-      Limits of <bdi>{key.name || 'an unnamed key'}</bdi>
-    </h2>
-    <LimitFields id={key.id} models={models} limits={key} />
-    <div class="row">
-      <button class="primary" type="submit">
-        Save limits
-      </button>
-      <a href="/keys">Cancel</a>
-    </div>
-  </form>
-)
+export const LimitForm = ({ of: key, models }: { of: OwnKey; models: readonly ModelVersion[] }) => {
+  const { limits: words } = useTexts().keys
+  return (
+    <form
+      id="limits"
+      class="card stack"
+      method="post"
+      action={`/keys/${key.id}/limits`}
+      aria-labelledby="limits-title"
+      {...inPlace(`/keys/${key.id}/limits`)}
+    >
+      <h2 id="limits-title">{words.of(<bdi>{key.name || words.unnamed}</bdi>)}</h2>
+      <LimitFields id={key.id} models={models} limits={key} />
+      <div class="row">
+        <button class="primary" type="submit">
+          {words.save}
+        </button>
+        <a href="/keys">{words.cancel}</a>
+      </div>
+    </form>
+  )
+}
 
 /** The form knows only the day: the same day keeps the moment that was set. */
 export const withKeptEnd = (limits: KeyLimits, before: Date | null | undefined): KeyLimits => {

@@ -22,6 +22,7 @@ import { Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { requireOperator, sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 import { inPlace, LimitFields, LimitForm, limitsForm, NO_LIMITS, withKeptEnd } from './key-limits.js'
 import { KeyTable } from './key-table.js'
 import {
@@ -55,22 +56,32 @@ interface KeysView {
 }
 
 /** The keys of the Personal Access API: create, rename, revoke. */
-const KeysPage = (view: KeysView) => (
-  <Layout title="Keys" signedIn={view.signedIn} path="/keys" class="column" style="account.css" live>
-    <div class="stack heading">
-      <h1>Personal Access API</h1>
-      <p class="lead">
-        A key lets your own programs generate images with your account and its credits.{' '}
-        <a href="/docs">Read the API reference</a>, or have events sent to you by <a href="/webhooks">webhooks</a>.
-      </p>
-    </div>
-    <Keys {...view} />
-  </Layout>
-)
+const KeysPage = (view: KeysView) => {
+  const { keys: words } = useTexts()
+  return (
+    <Layout title={words.title} signedIn={view.signedIn} path="/keys" class="column" style="account.css" live>
+      <div class="stack heading">
+        <h1>{words.heading}</h1>
+        <p class="lead">
+          {words.lead(
+            (text) => (
+              <a href="/docs">{text}</a>
+            ),
+            (text) => (
+              <a href="/webhooks">{text}</a>
+            ),
+          )}
+        </p>
+      </div>
+      <Keys {...view} />
+    </Layout>
+  )
+}
 
 /** What changes when a key is created, renamed or revoked. */
 const Keys = (view: KeysView) => {
   const { keys, signedIn, created, done, problem } = view
+  const { keys: words } = useTexts()
   const active = signedIn.caller.account.subscription?.status === 'active'
   const limited = keys.find(({ id, kind }) => id === view.limits && kind === 'personal')
   return (
@@ -85,9 +96,11 @@ const Keys = (view: KeysView) => {
         <NoSubscription signedIn={signedIn} />
       )}
       <div class="card">
-        <h2>Your keys</h2>
+        <h2>{words.yours}</h2>
         {keys.length === 0 ? (
-          <p class="empty">No keys yet. {active && 'Create the first one above.'}</p>
+          <p class="empty">
+            {words.none} {active && words.createFirst}
+          </p>
         ) : (
           <KeyTable keys={keys} keyPrefix={view.keyPrefix} />
         )}
@@ -100,20 +113,19 @@ const Keys = (view: KeysView) => {
 const curlOf = (url: string) => samplesOf({ method: 'GET', url, body: undefined, contentType: 'application/json' }).curl
 
 const NewKey = ({ value, baseUrl, keyPrefix }: { value: string; baseUrl: string; keyPrefix: string }) => {
+  const { created: words } = useTexts().keys
   const isOperators = value.startsWith(`${operatorKeyPrefix(keyPrefix)}_`)
   const sample = curlOf(isOperators ? `${baseUrl}/admin/v1/queue` : `${baseUrl}/api/v1/account`)
   return (
     <section class="card new-secret" aria-labelledby="new-key">
-      <h2 id="new-key">Copy your key now</h2>
-      <p>It is shown this once: only its fingerprint is stored. Keep it secret, like a password.</p>
-      <SecretField id="key" label="Your new key" value={value} />
-      <p class="small quiet">
-        Try it. This request only reads {isOperators ? 'what waits and runs' : 'your account and costs nothing'}:
-      </p>
+      <h2 id="new-key">{words.title}</h2>
+      <p>{words.once}</p>
+      <SecretField id="key" label={words.label} value={value} />
+      <p class="small quiet">{isOperators ? words.tryAsOperator : words.try}</p>
       <div class="code">
         <pre id="curl">{sample.replace('$EASEL_KEY', () => value)}</pre>
         <button class="small" type="button" data-copy="#curl">
-          Copy the request
+          {words.copyRequest}
         </button>
       </div>
     </section>
@@ -121,32 +133,33 @@ const NewKey = ({ value, baseUrl, keyPrefix }: { value: string; baseUrl: string;
 }
 
 const CreateForm = ({ keys, models, name = '', problem }: KeysView) => {
+  const { create: words, limits } = useTexts().keys
   const held = keys.filter(({ kind }) => kind === 'personal').length
   return (
     <form class="card" method="post" action="/keys" {...inPlace('/keys')}>
       <div class="field">
-        <label for="name">Key name</label>
+        <label for="name">{words.name}</label>
         <div class="beside">
           <input
             id="name"
             name="name"
             value={name}
-            placeholder="laptop scripts"
+            placeholder={words.example}
             autocomplete="off"
             aria-describedby="name-hint"
             autofocus={problem !== undefined && name !== ''}
             required
           />
           <button class="primary" type="submit">
-            Create key
+            {words.submit}
           </button>
         </div>
         <p id="name-hint" class="small quiet">
-          What it is for, in up to {KEY_NAME_LENGTH} characters. You have {held} of {MAX_KEYS} keys.
+          {words.hint(KEY_NAME_LENGTH, held, MAX_KEYS)}
         </p>
       </div>
       <details>
-        <summary>Limits</summary>
+        <summary>{limits.title}</summary>
         <LimitFields id="new" models={models} limits={NO_LIMITS} />
       </details>
     </form>
@@ -155,28 +168,23 @@ const CreateForm = ({ keys, models, name = '', problem }: KeysView) => {
 
 const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
   const { subscription } = signedIn.caller.account
+  const { keys, site } = useTexts()
+  const { noSubscription: words } = keys
   return (
     <section class="card stack" aria-labelledby="no-subscription">
-      <h2 id="no-subscription">Keys need an active subscription</h2>
+      <h2 id="no-subscription">{words.title}</h2>
       <p>
-        {subscription ? (
-          <>
-            Your plan <bdi>{subscription.plan}</bdi> is {subscription.status}
-            {subscription.status === 'expired' && (
-              <>
-                {' '}
-                since <Moment at={subscription.endDate} only="date" />
-              </>
-            )}
-            .
-          </>
-        ) : (
-          'Your account has no subscription.'
-        )}{' '}
-        New keys can be created once it is active. Until then your keys can read, but not generate.
+        {subscription
+          ? words.plan(
+              <bdi>{subscription.plan}</bdi>,
+              (site.statuses as Partial<Record<string, string>>)[subscription.status] ?? subscription.status,
+              subscription.status === 'expired' && <Moment at={subscription.endDate} only="date" />,
+            )
+          : words.none}{' '}
+        {words.later}
       </p>
       <p>
-        <a href="/account">See your account</a>
+        <a href="/account">{words.account}</a>
       </p>
     </section>
   )
@@ -224,7 +232,7 @@ export function keyRoutes(app: App, options: WebsiteOptions): void {
     const change = async () => {
       const before = (await ownKeys.list(account.id)).find((key) => key.id === id)
       await limitOwnKey(ownKeys, account, id, withKeptEnd(request.body, before?.expiresAt))
-      return { done: 'The key has its new limits.' }
+      return { done: request.texts.keys.done.limits }
     }
     return act(request, reply, change, { limits: id })
   })
@@ -232,7 +240,7 @@ export function keyRoutes(app: App, options: WebsiteOptions): void {
   app.post('/keys/:id/rename', { schema: { params, body } }, (request, reply) =>
     act(request, reply, async () => {
       await renameOwnKey(ownKeys, request.caller.account, request.params.id, request.body.name)
-      return RENAMED
+      return { done: request.texts.keys.done.renamed }
     }),
   )
 
@@ -255,7 +263,7 @@ export function keyRoutes(app: App, options: WebsiteOptions): void {
   app.post('/keys/operator/:id/rename', { ...ofOperators, schema: { params } }, (request, reply) =>
     act(request, reply, async () => {
       await rename(request, request.params.id)
-      return RENAMED
+      return { done: request.texts.keys.done.renamed }
     }),
   )
 
@@ -267,10 +275,8 @@ export function keyRoutes(app: App, options: WebsiteOptions): void {
   )
 }
 
-const RENAMED = { done: 'The key has its new name.' }
-
-function revoked({ log }: FastifyRequest, keyId: string) {
+function revoked({ log, texts }: FastifyRequest, keyId: string) {
   // Whoever restores an older database has to revoke it again.
   log.info({ keyId }, 'key revoked')
-  return { done: 'The key is revoked. It works nowhere any more.' }
+  return { done: texts.keys.done.revoked }
 }

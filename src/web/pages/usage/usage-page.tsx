@@ -19,9 +19,10 @@ import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
 import { Cell, Notices } from '../../parts/page-parts.js'
 import { SpanForm, sendCsv, shownSpan, spanQuery } from '../../parts/span-form.js'
-import { address, counted, number } from '../../parts/text.js'
+import { address } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 
 const PATH = '/usage'
 
@@ -38,39 +39,40 @@ interface UsageView {
 /** What the account has made, by day, key and model. */
 const UsagePage = ({ signedIn, keyPrefix, span, rows, current, problem }: UsageView) => {
   const days = everyDay(rows, span)
+  const { usage: words, credits: counted } = useTexts()
   return (
-    <Layout title="Usage" signedIn={signedIn} path={PATH} class="column" style="account.css">
+    <Layout title={words.title} signedIn={signedIn} path={PATH} class="column" style="account.css">
       <div class="stack heading">
-        <h1>Usage</h1>
-        <p class="lead">What you have made, and what it cost, less what was given back. Days are in UTC.</p>
+        <h1>{words.title}</h1>
+        <p class="lead">{words.lead}</p>
       </div>
       <Notices problem={problem} />
       {current && (
         <section class="card stack heading" aria-labelledby="left">
-          <h2 id="left">{counted(signedIn.caller.account.credits, 'credit')} left</h2>
+          <h2 id="left">{words.left(counted(signedIn.caller.account.credits))}</h2>
           <Outlook of={current} />
         </section>
       )}
       <SpanForm path={PATH} span={span} />
       <DayChart
         id="credits-by-day"
-        title="Credits spent"
+        title={words.creditsSpent}
         noun="credit"
         days={days}
         valueOf={({ credits }) => credits}
       />
-      <DayChart id="images-by-day" title="Images made" noun="image" days={days} valueOf={({ images }) => images} />
+      <DayChart id="images-by-day" title={words.imagesMade} noun="image" days={days} valueOf={({ images }) => images} />
       <Groups
-        name="By key"
+        name={words.byKey}
         rows={usageBy(rows, 'key')}
         nameOf={({ keyName, keyHint }) => (
           <>
-            <bdi>{keyName || 'Unnamed key'}</bdi>{' '}
+            <bdi>{keyName || words.unnamedKey}</bdi>{' '}
             {keyHint && <code class="reason quiet">{`${keyPrefix}_…${keyHint}`}</code>}
           </>
         )}
       />
-      <Groups name="By model" rows={usageBy(rows, 'model')} nameOf={({ modelName }) => <bdi>{modelName}</bdi>} />
+      <Groups name={words.byModel} rows={usageBy(rows, 'model')} nameOf={({ modelName }) => <bdi>{modelName}</bdi>} />
       <Downloads span={span} />
     </Layout>
   )
@@ -88,22 +90,23 @@ interface GroupsProps<Row> {
 }
 
 function Groups<Row extends UsageCounts>({ name, rows, nameOf }: GroupsProps<Row>) {
+  const { usage: words, number } = useTexts()
   return (
     <div class="card">
       {rows.length === 0 ? (
         <>
           <h2>{name}</h2>
-          <p class="empty">Nothing was made in this time.</p>
+          <p class="empty">{words.nothing}</p>
         </>
       ) : (
         <table class="stacking">
           <caption>{name}</caption>
           <thead>
             <tr>
-              <th>Name</th>
-              <th class="number">Generations</th>
-              <th class="number">Images</th>
-              <th class="number">Credits</th>
+              <th>{words.name}</th>
+              <th class="number">{words.generations}</th>
+              <th class="number">{words.images}</th>
+              <th class="number">{words.credits}</th>
             </tr>
           </thead>
           <tbody>
@@ -112,13 +115,13 @@ function Groups<Row extends UsageCounts>({ name, rows, nameOf }: GroupsProps<Row
               .map((row) => (
                 <tr>
                   <td class="first">{nameOf(row)}</td>
-                  <Cell label="Generations" class="number">
+                  <Cell label={words.generations} class="number">
                     {number(row.generations)}
                   </Cell>
-                  <Cell label="Images" class="number">
+                  <Cell label={words.images} class="number">
                     {number(row.images)}
                   </Cell>
-                  <Cell label="Credits" class="number">
+                  <Cell label={words.credits} class="number">
                     {number(row.credits)}
                   </Cell>
                 </tr>
@@ -130,17 +133,20 @@ function Groups<Row extends UsageCounts>({ name, rows, nameOf }: GroupsProps<Row
   )
 }
 
-const Downloads = ({ span }: Pick<UsageView, 'span'>) => (
-  <p class="quiet">
-    As CSV: <a href={address(`${PATH}.csv`, { ...span })}>all of it</a>
-    {USAGE_GROUPS.map((by) => (
-      <>
-        , <a href={address(`${PATH}.csv`, { ...span, by })}>by {by}</a>
-      </>
-    ))}
-    . Programs get it from <a href="/docs#get-usage">the API</a>.
-  </p>
-)
+const Downloads = ({ span }: Pick<UsageView, 'span'>) => {
+  const { usage: words } = useTexts()
+  return (
+    <p class="quiet">
+      {words.csv} <a href={address(`${PATH}.csv`, { ...span })}>{words.all}</a>
+      {USAGE_GROUPS.map((by) => (
+        <>
+          , <a href={address(`${PATH}.csv`, { ...span, by })}>{words.by[by]}</a>
+        </>
+      ))}
+      . {words.programs} <a href="/docs#get-usage">{words.api}</a>.
+    </p>
+  )
+}
 
 const csvQuery = spanQuery.extend({ by: field.choice('by', USAGE_GROUPS).optional() })
 

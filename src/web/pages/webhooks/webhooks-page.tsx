@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { NOTICE_MAILS } from '../../../core/accounts/notices.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import { AppError, invalidParameter } from '../../../core/errors.js'
 import * as webhooks from '../../../core/webhooks/endpoints.js'
@@ -15,6 +14,7 @@ import { Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { noSuchPage, sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 import { Deliveries, EndpointPage, EndpointStatus, NewSecret } from './endpoint-page.js'
 
 interface WebhooksView {
@@ -35,134 +35,142 @@ interface AskedEndpoint {
 }
 
 /** The account's webhook endpoints: add, and see which there are. */
-const WebhooksPage = (view: WebhooksView) => (
-  <Layout title="Webhooks" signedIn={view.signedIn} path="/webhooks" class="column" style="account.css" live>
-    <div class="stack heading">
-      <h1>Webhooks</h1>
-      <p class="lead">
-        Your server is told when a generation ends, instead of asking: of those made with a <a href="/keys">key</a>, and
-        of those made here. <a href="/docs">Read how to verify an event</a>.
-      </p>
-    </div>
-    <Webhooks {...view} />
-  </Layout>
-)
+const WebhooksPage = (view: WebhooksView) => {
+  const { webhooks: words } = useTexts()
+  return (
+    <Layout title={words.title} signedIn={view.signedIn} path="/webhooks" class="column" style="account.css" live>
+      <div class="stack heading">
+        <h1>{words.title}</h1>
+        <p class="lead">
+          {words.lead(
+            (text) => (
+              <a href="/keys">{text}</a>
+            ),
+            (text) => (
+              <a href="/docs">{text}</a>
+            ),
+          )}
+        </p>
+      </div>
+      <Webhooks {...view} />
+    </Layout>
+  )
+}
 
 /** What changes when an endpoint is added. */
-const Webhooks = ({ endpoints, secret, done, problem, asked }: WebhooksView) => (
-  <div id="webhooks" class="stack">
-    {secret && <NewSecret secret={secret} />}
-    <Notices done={done} />
-    <div class="card">
-      <h2>Your webhooks</h2>
-      {endpoints.length === 0 ? (
-        <p class="empty">No webhooks yet. Add the first one below.</p>
-      ) : (
-        <section class="scroll" tabindex={0} aria-label="Your webhooks">
-          <table class="stacking">
-            <thead>
-              <tr>
-                <th>URL</th>
-                <th>Events</th>
-                <th>Added</th>
-                <th>Status</th>
-              </tr>
-            </thead>
-            <tbody>
-              {endpoints.map((endpoint) => (
-                <tr key={endpoint.id}>
-                  <td class="first">
-                    <a href={`/webhooks/${endpoint.id}`}>
-                      <bdi>{endpoint.url}</bdi>
-                    </a>
-                    {endpoint.description && (
-                      <span class="reason small quiet">
-                        <bdi>{endpoint.description}</bdi>
-                      </span>
-                    )}
-                  </td>
-                  <Cell label="Events">
-                    {endpoint.events.length === WEBHOOK_EVENTS.length ? 'All' : endpoint.events.join(', ')}
-                  </Cell>
-                  <Cell label="Added">
-                    <Moment at={endpoint.createdAt} only="date" />
-                  </Cell>
-                  <Cell label="Status">
-                    <EndpointStatus of={endpoint} />
-                  </Cell>
+const Webhooks = ({ endpoints, secret, done, problem, asked }: WebhooksView) => {
+  const { webhooks: words } = useTexts()
+  return (
+    <div id="webhooks" class="stack">
+      {secret && <NewSecret secret={secret} />}
+      <Notices done={done} />
+      <div class="card">
+        <h2>{words.yours}</h2>
+        {endpoints.length === 0 ? (
+          <p class="empty">{words.none}</p>
+        ) : (
+          <section class="scroll" tabindex={0} aria-label={words.yours}>
+            <table class="stacking">
+              <thead>
+                <tr>
+                  <th>{words.url}</th>
+                  <th>{words.events}</th>
+                  <th>{words.added}</th>
+                  <th>{words.status}</th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+              </thead>
+              <tbody>
+                {endpoints.map((endpoint) => (
+                  <tr key={endpoint.id}>
+                    <td class="first">
+                      <a href={`/webhooks/${endpoint.id}`}>
+                        <bdi>{endpoint.url}</bdi>
+                      </a>
+                      {endpoint.description && (
+                        <span class="reason small quiet">
+                          <bdi>{endpoint.description}</bdi>
+                        </span>
+                      )}
+                    </td>
+                    <Cell label={words.events}>
+                      {endpoint.events.length === WEBHOOK_EVENTS.length ? words.all : endpoint.events.join(', ')}
+                    </Cell>
+                    <Cell label={words.added}>
+                      <Moment at={endpoint.createdAt} only="date" />
+                    </Cell>
+                    <Cell label={words.status}>
+                      <EndpointStatus of={endpoint} />
+                    </Cell>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        )}
+      </div>
+      {endpoints.length < MAX_ENDPOINTS ? (
+        <AddForm {...{ asked, problem }} />
+      ) : (
+        <p class="hint">{words.most(MAX_ENDPOINTS)}</p>
       )}
     </div>
-    {endpoints.length < MAX_ENDPOINTS ? (
-      <AddForm {...{ asked, problem }} />
-    ) : (
-      <p class="hint">You have {MAX_ENDPOINTS} webhooks, the most there may be. Delete one to add another.</p>
-    )}
-  </div>
-)
+  )
+}
 
-const EVENT_WORDS = {
-  'generation.succeeded': 'an image of the Personal Access API, or of this site, is ready',
-  'generation.failed': 'a generation has failed',
-  'image.completed': 'an image of Create Image is ready',
-  'credits.low': NOTICE_MAILS['credits.low'],
-  'subscription.changed': 'your subscription has changed or ended',
-} as const
-
-const AddForm = ({ asked, problem }: Pick<WebhooksView, 'asked' | 'problem'>) => (
-  <form
-    class="card stack"
-    method="post"
-    action="/webhooks"
-    hx-post="/webhooks"
-    hx-target="#webhooks"
-    hx-swap="outerHTML"
-    aria-labelledby="add"
-  >
-    <h2 id="add">Add a webhook</h2>
-    <Notices problem={problem} />
-    <Field
-      id="url"
-      label="URL"
-      type="text"
-      inputmode="url"
-      value={asked?.url}
-      placeholder="https://example.com/easel"
-      autocomplete="off"
-      autocapitalize="none"
-      spellcheck={false}
-      autofocus={problem !== undefined}
-      required
-    />
-    <Field id="description" label="Description (optional)" value={asked?.description} autocomplete="off" />
-    <fieldset class="stack events">
-      <legend>Send an event when</legend>
-      {WEBHOOK_EVENTS.map((event) => (
-        <div key={event} class="check">
-          <input
-            id={event}
-            type="checkbox"
-            name="events"
-            value={event}
-            checked={asked?.events.includes(event) ?? true}
-          />
-          <label for={event}>
-            {EVENT_WORDS[event]} <code class="quiet">{event}</code>
-          </label>
-        </div>
-      ))}
-    </fieldset>
-    <div>
-      <button class="primary" type="submit">
-        Add webhook
-      </button>
-    </div>
-  </form>
-)
+const AddForm = ({ asked, problem }: Pick<WebhooksView, 'asked' | 'problem'>) => {
+  const { webhooks } = useTexts()
+  const { add: words } = webhooks
+  return (
+    <form
+      class="card stack"
+      method="post"
+      action="/webhooks"
+      hx-post="/webhooks"
+      hx-target="#webhooks"
+      hx-swap="outerHTML"
+      aria-labelledby="add"
+    >
+      <h2 id="add">{words.title}</h2>
+      <Notices problem={problem} />
+      <Field
+        id="url"
+        label={webhooks.url}
+        type="text"
+        inputmode="url"
+        value={asked?.url}
+        placeholder="https://example.com/easel"
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        autofocus={problem !== undefined}
+        required
+      />
+      <Field id="description" label={words.description} value={asked?.description} autocomplete="off" />
+      <fieldset class="stack events">
+        <legend>{words.when}</legend>
+        {WEBHOOK_EVENTS.map((event) => (
+          <div key={event} class="check">
+            <input
+              id={event}
+              type="checkbox"
+              name="events"
+              value={event}
+              checked={asked?.events.includes(event) ?? true}
+            />
+            <label for={event}>
+              {words.eventNames[event]} <code class="quiet">{event}</code>
+            </label>
+          </div>
+        ))}
+      </fieldset>
+      <div>
+        <button class="primary" type="submit">
+          {words.submit}
+        </button>
+      </div>
+    </form>
+  )
+}
 
 const DELIVERIES_PAGE = 20
 

@@ -1,0 +1,70 @@
+import type { Texts } from '../en/en.js'
+
+export const site: Texts['site'] = {
+  languageName: 'Deutsch',
+  skip: 'Zum Inhalt',
+  navigation: 'Website',
+  links: {
+    create: 'Erstellen',
+    gallery: 'Galerie',
+    keys: 'Schlüssel',
+    usage: 'Verbrauch',
+    account: 'Konto',
+    reference: 'API-Referenz',
+    operator: 'Betrieb',
+  },
+  signOut: 'Abmelden',
+  signIn: 'Anmelden',
+  credits: (count) => (count === 1 ? 'Credit' : 'Credits'),
+  errors: {
+    headings: {
+      not_found: 'Hier ist nichts',
+      method_not_allowed: 'Methode nicht erlaubt',
+      forbidden: 'Nicht erlaubt',
+      invalid_request: 'Das hat nicht geklappt',
+      rate_limited: 'Zu schnell',
+      unavailable: 'Gleich wieder da',
+    },
+    other: 'Etwas ist schiefgegangen',
+    internal:
+      'Der Fehler liegt bei uns. Versuche es noch einmal; bleibt er, nenne dem Betreiber die Anfrage, die hier steht.',
+    request: 'Anfrage',
+    home: 'Zur Startseite',
+  },
+  pages: { label: 'Seiten', first: 'Erste Seite', next: 'Nächste Seite' },
+  shortcuts: {
+    title: 'Tastenkürzel',
+    these: 'Diese Tasten',
+    letters: 'Buchstaben sind Tastenkürzel',
+    close: 'Schließen',
+  },
+  favourite: 'Favorit',
+  copy: 'Kopieren',
+  span: {
+    from: 'Von',
+    to: 'Bis',
+    show: 'Anzeigen',
+    label: 'Zeitraum',
+    days: (days) => `${days} Tage`,
+  },
+  chart: {
+    by: (title, per) => `${title}, nach ${per === 'week' ? 'Wochen' : 'Tagen'}`,
+    facts: (first, last, total) => `Vom ${first} bis zum ${last}: ${total}`,
+    most: (per, name, value) => `, am meisten ${per === 'week' ? 'in der Woche' : 'am'} ${name}: ${value}`,
+    range: (first, last) => `${first} bis ${last}`,
+    table: 'Als Tabelle',
+    per: { day: 'Tag (UTC)', week: 'Woche (UTC)' },
+  },
+  statuses: {
+    active: 'aktiv',
+    expired: 'abgelaufen',
+    paused: 'pausiert',
+    past_due: 'Zahlung offen',
+    canceled: 'gekündigt',
+  },
+  browser: {
+    unknown: 'Unbekannter Browser',
+    on: (browser, system) => `${browser} auf ${system}`,
+  },
+  script: { copied: 'Kopiert' },
+}

@@ -1,0 +1,14 @@
+import { account } from './account.js'
+import { billing } from './billing.js'
+import { gallery } from './gallery.js'
+import { keys } from './keys.js'
+import { site } from './site.js'
+import { usage } from './usage.js'
+import { webhooks } from './webhooks.js'
+import { formats, words } from './words.js'
+
+/** The site in English. */
+export const en = { ...formats, ...words, site, account, billing, gallery, keys, usage, webhooks }
+
+/** What every language has to say. */
+export type Texts = typeof en

@@ -1,0 +1,37 @@
+import { refusals as german } from './de/refusals.js'
+import type { Texts } from './en/en.js'
+
+/** What people read instead of a field's name in the API; other names need no words of their own. */
+const FIELD_WORDS: Readonly<Record<string, string>> = {
+  url: 'URL',
+  id: 'ID',
+  batch_size: 'number of images',
+  steps: 'number of steps',
+  cfg_scale: 'guidance',
+  model_version_id: 'model',
+  from: 'first day',
+  to: 'last day',
+}
+
+/** Of the languages other than English, which the core speaks. */
+const TRANSLATED: Readonly<Record<string, readonly (readonly [pattern: RegExp, sentence: string])[]>> = {
+  de: german.map(([english, sentence]) => [patternOf(english), sentence]),
+}
+
+function patternOf(english: string): RegExp {
+  const parts = english.split('{}').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return new RegExp(`^${parts.join('(.*?)')}$`, 's')
+}
+
+/**
+ * A refusal of the core for people, in their language where that has it: it may begin with the name of a field of the API.
+ */
+export function inWords(sentence: string, { language }: Pick<Texts, 'language'> = { language: 'en' }): string {
+  for (const [pattern, translated] of TRANSLATED[language] ?? []) {
+    const found = pattern.exec(sentence)
+    if (!found) continue
+    let n = 0
+    return translated.replaceAll('{}', () => found[++n] ?? '')
+  }
+  return sentence.replace(/^[a-z][a-z_]*(?= )/, (name) => `The ${FIELD_WORDS[name] ?? name.replaceAll('_', ' ')}`)
+}

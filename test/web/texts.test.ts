@@ -1,0 +1,116 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { refusals } from '../../src/web/texts/de/refusals.js'
+import { inWords } from '../../src/web/texts/refusals.js'
+import { en, LANGUAGES, textsFor, textsIn } from '../../src/web/texts/texts.js'
+import { givenSession } from '../support/given-sign-in.js'
+import { givenUser } from '../support/givens.js'
+import { useService } from '../support/service.js'
+import { visit } from '../support/website-client.js'
+
+const asks = (acceptLanguage?: string, language: string | null = null) =>
+  textsFor({ headers: { 'accept-language': acceptLanguage }, signedIn: language ? ({ language } as never) : null }, [
+    'en',
+    'de',
+  ]).language
+
+describe('the language of a page', () => {
+  it.each([
+    [undefined, 'en'],
+    ['', 'en'],
+    ['fr', 'en'],
+    ['de', 'de'],
+    ['de-AT,en;q=0.5', 'de'],
+    ['en;q=0.5,DE;q=0.8', 'de'],
+    ['de;q=0,en', 'en'],
+    ['fr,*;q=0.1', 'en'],
+    ['de;q=nonsense', 'en'],
+    [',;=,de', 'de'],
+  ])('is, for a browser that sends %o, %s', (header, language) => expect(asks(header)).toBe(language))
+
+  it('is the one that the account remembers, as long as the site offers it', () => {
+    expect(asks('en', 'de')).toBe('de')
+    expect(asks('de', 'fr')).toBe('de')
+  })
+
+  it('is the first of the site where the browser likes none of them', () => {
+    expect(textsFor({ headers: {}, signedIn: null }, ['de', 'en']).language).toBe('de')
+    expect(textsFor({ headers: { 'accept-language': 'de' }, signedIn: null }, ['en']).language).toBe('en')
+  })
+})
+
+/** Every text that stands somewhere, by its path. */
+function textsAt(value: unknown, path = ''): [string, string][] {
+  if (typeof value === 'string') return [[path, value]]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, it]) => textsAt(it, `${path}.${name}`))
+}
+
+describe.each(LANGUAGES.filter((it) => it !== 'en'))('the texts in %s', (language) => {
+  it('leave none out, and say none in English', () => {
+    const mine = new Map(textsAt(textsIn(language)))
+    expect([...mine].filter(([, text]) => text.trim() === '')).toEqual([])
+    const same = textsAt(en).filter(([path, text]) => mine.get(path) === text)
+    // Words that both languages have.
+    expect(same.map(([, text]) => text)).toSatisfy((texts: string[]) => texts.every((text) => SHARED.test(text)))
+  })
+})
+
+const SHARED =
+  /^(Website|Webhooks?|Status|Credits?|Name|URL|Seed|Sampler|Prompt|Remix|API|Guidance \(CFG\)|Personal Access API|Website und API)$/
+
+describe('a refusal', () => {
+  it('is said in German where it is known, with what differs in its place', () => {
+    const sentence = 'You have a folder named "$& {}.*": choose another name.'
+    expect(inWords(sentence, { language: 'de' })).toBe(
+      'Du hast schon einen Ordner namens „$& {}.*“: Wähle einen anderen Namen.',
+    )
+  })
+
+  it('is said in English where it is not', () => {
+    expect(inWords('batch_size is too large.', { language: 'de' })).toBe('The number of images is too large.')
+  })
+
+  it('of the list is one that the source has, so that a sentence that changes is changed here, too', async () => {
+    const root = new URL('../../src/', import.meta.url)
+    const files = (await readdir(root, { recursive: true })).filter(
+      (it) => /\.tsx?$/.test(it) && !it.startsWith('web/texts/'),
+    )
+    const sources = await Promise.all(files.map((file) => readFile(new URL(file, root), 'utf8')))
+    const source = sources.join('\n').replaceAll(/\$\{[^}]*\}/g, '{}')
+    expect(refusals.map(([english]) => english).filter((english) => !source.includes(english))).toEqual([])
+  })
+})
+
+describe('the website', () => {
+  const context = useService({ env: { SITE_LANGUAGES: 'en,de' } })
+
+  it('speaks the language of the browser until the account chooses another, and again after that', async () => {
+    const { db, url } = context.service
+    const cookie = await givenSession(db, await givenUser(db))
+    const german = { 'accept-language': 'de-DE,de;q=0.9,en;q=0.5' }
+    const heading = async (headers: Record<string, string>) => {
+      const { html } = await visit(url, '/gallery', { cookie, headers })
+      return [/<html lang="(\w+)"/.exec(html)?.[1], /<h1[^>]*>([^<]*)</.exec(html)?.[1]]
+    }
+    expect(await heading(german)).toEqual(['de', 'Galerie'])
+    expect(await heading({})).toEqual(['en', 'Gallery'])
+    await visit(url, '/account/language', { cookie, body: [['language', 'en']] })
+    expect(await heading(german)).toEqual(['en', 'Gallery'])
+    await visit(url, '/account/language', { cookie, body: [['language', 'de']] })
+    expect(await heading({})).toEqual(['de', 'Galerie'])
+    await visit(url, '/account/language', { cookie, body: [['language', '']] })
+    expect(await heading({})).toEqual(['en', 'Gallery'])
+  })
+
+  it('says what it refuses, and that a page is missing, in that language', async () => {
+    const { db, url } = context.service
+    const cookie = await givenSession(db, await givenUser(db))
+    const headers = { 'accept-language': 'de' }
+    const refused = await visit(url, '/gallery/folders', { cookie, headers, body: [['name', ' ']] })
+    expect(refused.html).toContain('Gib dem Ordner einen Namen mit 1 bis')
+    const missing = await visit(url, '/no-such-page', { headers: { ...headers, accept: 'text/html' } })
+    expect(missing.html).toContain('Unter dieser Adresse gibt es keine Seite.')
+    expect(missing.html).toContain('<html lang="de">')
+  })
+})
