@@ -211,6 +211,8 @@ export const preconditionFailed = (what: string) =>
     `The ${what} is not the one that If-Match or If-Unmodified-Since names: ask without them for what is there now.`,
   )
 
+export const ideaGone = () =>
+  new AppError('not_found', 'This idea is not in Up next any more: it was begun, changed or removed. Add it again.')
 export const generationNotFound = () => new AppError('not_found', 'Generation not found: check the ID.')
 export const generationIdMissing = () =>
   invalidParameter('id', 'Generation ID is missing: poll GET /api/v1/generate/<id>.')

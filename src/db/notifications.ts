@@ -12,6 +12,8 @@ export const WAITING = 'generation_waiting'
 export const DEFINITION_ASKED = 'definition_asked'
 /** Sent with what the payment provider is to be asked. */
 export const PAYMENT_DUE = 'payment_due'
+/** Sent when an idea of somebody's Up next may be submitted. */
+export const UP_NEXT_DUE = 'up_next_due'
 
 const RECONNECT_MS = 500
 

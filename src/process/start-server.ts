@@ -44,6 +44,7 @@ import { openFoundation, type ProcessOptions } from './foundation.js'
 import { openHealthPort, readiness } from './health.js'
 import { openPayment } from './open-payment.js'
 import { type Payment, startBilling } from './start-billing.js'
+import { startUpNext } from './start-up-next.js'
 import { startWebhooks } from './start-webhooks.js'
 import { startWebsite } from './start-website.js'
 
@@ -208,6 +209,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
   const audit = foundation.startAudit()
+  const upNext = startUpNext(config, log, foundation, ports)
   let closeHealthPort: (() => Promise<void>) | undefined
   const stop = async () => {
     draining.abort()
@@ -216,7 +218,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     // No client uses this server if its port was taken.
     if (app.server.listening) await (options.notice ?? (options.noticeMs && after(options.noticeMs)))
     // Later webhooks are sent by other servers, or by this one after its restart.
-    await Promise.all([app.close(), webhooks.stop(), billing?.stop()])
+    await Promise.all([app.close(), webhooks.stop(), billing?.stop(), upNext.stop()])
     await site.stop()
     clearTimeout(waitersEnd)
     takedowns.stop()

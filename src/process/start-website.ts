@@ -29,6 +29,7 @@ import { pauseStore } from '../db/operator/pauses.js'
 import { operatorPayments } from '../db/operator/payments.js'
 import { refusedPromptLog } from '../db/operator/refused-prompts.js'
 import { removedImageList } from '../db/operator/removed-images.js'
+import { upNextStore } from '../db/up-next/up-next.js'
 import type { PersonalApiPorts } from '../http/shared/ports.js'
 import { identityProvider } from '../outbound/identity-provider.js'
 import { smtpMail } from '../outbound/smtp-mail.js'
@@ -62,6 +63,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     publishedImages: shared.published,
     folders: folderStore(db),
     deletions: imageDeletions(db),
+    upNext: upNextStore(db),
     operatorActions: operatorActionStore(db),
     recorded: recordedIn(db),
     oversight: oversight(db),

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SAMPLERS } from '../../src/core/generations/generation.js'
 import type { ClaimedGeneration } from '../../src/core/generations/run/ports.js'
+import type { ClaimedUpNext } from '../../src/core/up-next/submitting.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
 import { usageStore } from '../../src/db/accounts/usage.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
@@ -17,6 +18,8 @@ import { submissionStore } from '../../src/db/generations/submit/charged.js'
 import { takedownStore } from '../../src/db/images/takedowns.js'
 import { oversight } from '../../src/db/operator/overview.js'
 import { serviceState } from '../../src/db/operator/service-state.js'
+import { upNextQueue } from '../../src/db/up-next/queue.js'
+import { upNextStore } from '../../src/db/up-next/up-next.js'
 import { useDatabase } from '../support/database.js'
 import { aGeneration, type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
 
@@ -90,10 +93,27 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   activePage: ['generations_one_active'],
   'webhook endpoint due': ['webhook_endpoints_due'],
   'webhook delivery due': ['webhook_deliveries_due', 'webhook_deliveries_pkey'],
+  'what is up next': ['up_next_due', 'up_next_pkey', 'up_next_ideas_position'],
+  'up next later': ['up_next_pkey', 'up_next_ideas_position'],
+  'refusal of an idea': ['up_next_pkey', 'up_next_ideas_pkey'],
+  'submit of an idea': [
+    ...['api_keys_pkey', 'generations_one_active', 'users_pkey'],
+    'generations_history',
+    'up_next_ideas_pkey',
+  ],
 }
 const WAITING = 10_000
 const ENDED = 3000
-const LARGE = ['generations', 'images', 'api_keys', 'users', 'webhook_deliveries', 'webhook_endpoints']
+const LARGE = [
+  'generations',
+  'images',
+  'api_keys',
+  'users',
+  'webhook_deliveries',
+  'webhook_endpoints',
+  'up_next',
+  'up_next_ideas',
+]
 
 const context = useDatabase()
 const asked: Record<string, { text: string; values: unknown[] }[]> = {}
@@ -153,7 +173,7 @@ it('frequent statements use the indexes made for them with statistics from befor
   await expectPlans()
 })
 
-/** Of as many users, with a delivery of a webhook for each. */
+/** Of as many users, with a delivery of a webhook for each, and ten ideas that are up next. */
 async function fillQueue(name: string): Promise<void> {
   await planner.query(
     `WITH owner AS (
@@ -178,6 +198,15 @@ async function fillQueue(name: string): Promise<void> {
     `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, url)
      SELECT $1 || 1, 'e' || n, 'test', 'https://x' FROM generate_series(1, ${WAITING}) n`,
     [name],
+  )
+  await planner.query(
+    `INSERT INTO up_next (user_id, due_at) SELECT id, now() + n_th * interval '1 second'
+       FROM (SELECT id, row_number() OVER () - 5 AS n_th FROM users WHERE username LIKE $1 || '%') owner`,
+    [name],
+  )
+  await planner.query(
+    `INSERT INTO up_next_ideas (user_id, position, body) SELECT user_id, n, '{}' FROM up_next, generate_series(1, 10) n
+      WHERE NOT EXISTS (SELECT FROM up_next_ideas i WHERE i.user_id = up_next.user_id)`,
   )
 }
 
@@ -263,6 +292,18 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
     await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())
   await ask('activePage', () => rows.activePage(undefined))
+  const upNext = upNextQueue(db)
+  const claimed = (await ask('what is up next', () => upNext.claim(30))) as ClaimedUpNext
+  await ask('up next later', () => upNext.later(claimed, 300))
+  const next = (await upNextQueue(context.db).claim(30)) as ClaimedUpNext
+  await ask('refusal of an idea', () => upNext.refused(next, 'No.'))
+  const ideaId = (await upNextStore(context.db).add(past.id, {})) as string
+  const stored = { deadlineSeconds: 900, idempotencyKey: undefined, ideaId }
+  await context.db.pool.query(
+    `UPDATE generations SET status = 'failed', error = 'x', finished_at = now() WHERE user_id = $1 AND status IN ('queued', 'processing')`,
+    [past.id],
+  )
+  await ask('submit of an idea', () => submissionStore(db).insert(aGeneration(past), stored))
   // No plan shows what a function does, so its statements are asked for by themselves.
   const { rows: functions } = await db.pool.query(`SELECT prosrc FROM pg_proc WHERE proname = 'claim_webhook'`)
   const within = (statement: RegExp, argument: string) =>

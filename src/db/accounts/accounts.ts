@@ -11,6 +11,7 @@ import { apiKeys as k, plans as p, readingOf, subscriptions as s, signInLinks, u
 import { paymentCustomers as c, paymentObjects as o } from '../schema/billing.js'
 import { catalogRevision } from '../schema/catalog.js'
 import { creditLedger } from '../schema/ledger.js'
+import { upNext } from '../schema/up-next.js'
 import { violatedConstraint } from '../sql-state.js'
 import {
   columns,
@@ -140,6 +141,8 @@ const DELETE = statement<{ deletedAt: Date | null }>('delete_user')`
     SELECT 'cancellation', ${c.id}, ${c.id} FROM ${c} JOIN deleted ON deleted.id = ${c.userId}
     ON CONFLICT (kind, id) DO UPDATE SET due_at = least(payment_objects.due_at, now())
     RETURNING pg_notify(${PAYMENT_DUE}, '')
+  ), forgotten AS (
+    DELETE FROM ${upNext} USING deleted WHERE ${upNext.userId} = deleted.id
   )
   SELECT deleted_at AS "deletedAt" FROM deleted`
 

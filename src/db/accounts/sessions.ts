@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { and, desc, eq, gt, isNotNull, isNull, lt, ne, or, sql } from 'drizzle-orm'
-import type { Role } from '../../core/accounts/account.js'
+import type { Caller, Role } from '../../core/accounts/account.js'
 import type { UnsentMailStore } from '../../core/accounts/account-mails.js'
 import { type CredentialStore, LINK_MINUTES, SESSION_DAYS, type SessionStore } from '../../core/accounts/session.js'
 import { type Database, withTransaction } from '../client.js'
+import { USABLE_KEY } from '../key-conditions.js'
 import {
   apiKeys as k,
   signInLinks as l,
@@ -54,6 +55,20 @@ const FIND = statement<RowOf<typeof SIGNED_IN>>('find_session')`
     JOIN ${k} ON ${k.userId} = ${u.id} AND ${k.kind} = 'website' LEFT JOIN ${s} ON ${s.userId} = ${u.id}
     LEFT JOIN ${p} ON ${p.name} = ${s.plan}
    WHERE ${t.tokenHash} = ${param('tokenHash')} AND ${t.expiresAt} > now() AND ${u.deletedAt} IS NULL`
+
+const WEBSITE_CALLER = statement<RowOf<typeof CALLER_COLUMNS>>('find_website_caller')`
+  SELECT ${selectAs(CALLER_COLUMNS)} FROM ${u}
+    JOIN ${k} ON ${k.userId} = ${u.id} AND ${k.kind} = 'website' LEFT JOIN ${s} ON ${s.userId} = ${u.id}
+    LEFT JOIN ${p} ON ${p.name} = ${s.plan}
+   WHERE ${u.id} = ${param('accountId')}::uuid AND ${USABLE_KEY} AND ${u.deletedAt} IS NULL`
+
+/** What an account calls as when nobody is there; undefined: it was deleted, or nobody has ever signed in to it. */
+export const websiteCaller =
+  ({ pool }: Database) =>
+  async (accountId: string): Promise<Caller | undefined> => {
+    const row = await WEBSITE_CALLER.first(pool, { accountId })
+    return row && toCaller(row)
+  }
 
 const NOTE_SEEN = statement('note_session_seen')`
   WITH seen AS (UPDATE ${t} SET ${setList(t, { seenAt: sql`now()` })} WHERE ${t.id} = ${param('id')})

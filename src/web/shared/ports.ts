@@ -22,6 +22,7 @@ import type { OperatorPayments } from '../../core/operator/payments.js'
 import type { OperatorPlans } from '../../core/operator/plans.js'
 import type { RefusedPromptLog } from '../../core/operator/refused-prompts.js'
 import type { WorkflowModels } from '../../core/operator/workflow-models.js'
+import type { UpNextStore } from '../../core/up-next/up-next.js'
 import type { EventCounter } from '../../http/shared/authentication.js'
 import type { PersonalApiPorts } from '../../http/shared/ports.js'
 import type { Language } from '../texts/texts.js'
@@ -37,6 +38,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly publishedImages: PublishedImages
   readonly folders: FolderStore
   readonly deletions: ImageDeletions
+  readonly upNext: UpNextStore
   readonly operatorActions: OperatorActions
   readonly recorded: Recorded<Administration>
   readonly oversight: Oversight

@@ -28,6 +28,8 @@ export interface Submission extends AskedRequest, Pick<Generation, 'lane' | 'web
   /** Finds the requested model version, or throws. Called in its place in the order of checks. */
   readonly model: () => Promise<ModelVersion>
   readonly idempotency: IdempotencyRequest | undefined
+  /** The idea of Up next that this submits: it is deleted where the generation is stored, or neither happens. */
+  readonly ideaId?: string | undefined
   /**
    * Finds the generation of an earlier request like this that nobody has got, if any; asked only without an
    * Idempotency-Key, in its place in the order of checks.
@@ -91,16 +93,19 @@ export type InsertOutcome =
   | { readonly outcome: 'gone' }
   /** Another request took the idempotency key's reservation over: nothing was stored. */
   | { readonly outcome: 'reservation_lost' }
+  /** The idea was submitted, changed or removed meanwhile: nothing was stored. */
+  | { readonly outcome: 'idea_gone' }
 
 export interface SubmissionStore {
   /**
    * Charges and stores the generation in one statement, or leaves no trace. "active" wins over "insufficient". With
-   * `idempotencyKey` it stores only while that key's reservation still names this generation.
+   * `idempotencyKey` it stores only while that key's reservation still names this generation; with `ideaId` it deletes
+   * that idea of Up next, and stores only if it is there.
    * @throws AppError `unavailable` when Postgres can't tell the outcome in time
    */
   insert(
     generation: Generation,
-    options: { deadlineSeconds: number; idempotencyKey: string | undefined },
+    options: { deadlineSeconds: number; idempotencyKey: string | undefined; ideaId?: string | undefined },
   ): Promise<InsertOutcome>
   /** Credits that the key has spent in this calendar month, in UTC, less those given back. */
   spentThisMonth(accountId: string, keyId: string): Promise<number>

@@ -6,6 +6,7 @@ import { priceOf } from '../../catalog/price.js'
 import {
   AppError,
   generationActive,
+  ideaGone,
   idempotencyInFlight,
   idempotencyMismatch,
   insufficientCredits,
@@ -80,7 +81,7 @@ async function submitOnce(ports: SubmitPorts, caller: Caller, submission: Submis
   const generation = newGeneration(id, request, model, from)
   let inserted: Inserted
   try {
-    inserted = await insert(ports, generation, submission.idempotency?.key)
+    inserted = await insert(ports, generation, submission)
   } catch (error) {
     if (!metered) await ports.lock.release(account.id, id)
     throw error
@@ -185,9 +186,9 @@ type Inserted = Extract<InsertOutcome, { outcome: 'inserted' }>
 async function insert(
   { submissions, timeLeft, generationDeadlineSeconds: deadlineSeconds }: SubmitPorts,
   generation: Generation,
-  idempotencyKey: string | undefined,
+  { idempotency, ideaId }: Pick<Submission, 'idempotency' | 'ideaId'>,
 ): Promise<Inserted> {
-  const result = await submissions.insert(generation, { deadlineSeconds, idempotencyKey })
+  const result = await submissions.insert(generation, { deadlineSeconds, idempotencyKey: idempotency?.key, ideaId })
   switch (result.outcome) {
     case 'inserted':
       return result
@@ -205,6 +206,8 @@ async function insert(
       throw invalidApiKey()
     case 'reservation_lost':
       throw idempotencyInFlight()
+    case 'idea_gone':
+      throw ideaGone()
   }
 }
 

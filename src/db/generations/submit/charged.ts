@@ -5,11 +5,12 @@ import type { Generation, SubmittedGeneration } from '../../../core/generations/
 import type { Delivery } from '../../../core/generations/ports.js'
 import type { InsertOutcome, SubmissionStore } from '../../../core/generations/submit/ports.js'
 import { batched, joined } from '../../../lib/batch.js'
-import { DATABASE_TIMES, type Database, withTransaction } from '../../client.js'
+import { DATABASE_TIMES, type Database, Rollback, withTransaction } from '../../client.js'
 import { USABLE_KEY } from '../../key-conditions.js'
 import { apiKeys as k, users as u } from '../../schema/accounts.js'
 import { generations as g } from '../../schema/generations.js'
 import { creditLedger } from '../../schema/ledger.js'
+import { upNextIdeas as i } from '../../schema/up-next.js'
 import { spentThisMonth } from '../../spending.js'
 import { outcomeUnknown, sqlState, violatedConstraint } from '../../sql-state.js'
 import {
@@ -151,13 +152,15 @@ export function submissionStore(db: Database, { settleMs = SETTLE_MS } = {}): Su
   const insertMetered = insertingMetered(db)
 
   return {
-    async insert(generation, { deadlineSeconds, idempotencyKey }) {
+    async insert(generation, { deadlineSeconds, idempotencyKey, ideaId }) {
       const item: SubmitRow = { ...generation, deadlineSeconds, idempotencyKey }
       try {
+        if (ideaId !== undefined) return await chargeAlone(db, item, ideaId)
         return generation.metered
           ? await insertMetered(item)
           : ((await chargeTogether(item)) ?? (await chargeAlone(db, item)))
       } catch (error) {
+        if (error instanceof IdeaGone) return { outcome: 'idea_gone' }
         if (violatedConstraint(error) === 'generations_one_active')
           return { outcome: 'active', generationId: (await activeGeneration(generation.accountId))?.id }
         if (!outcomeUnknown(error)) throw error
@@ -181,6 +184,11 @@ const charge = async (how: typeof INSERT_CHARGED, on: Queryable, items: readonly
   return items.map(({ id }) => charged.get(id) as Charged)
 }
 
+const TAKE_IDEA = statement('take_idea')`
+  DELETE FROM ${i} WHERE ${i.id} = ${param('ideaId')}::uuid AND ${i.userId} = ${param('accountId')}::uuid`
+
+class IdeaGone extends Rollback {}
+
 /** How many are charged in one statement: enough to share what one costs, few enough that several cores have work. */
 const TOGETHER = 16
 
@@ -198,13 +206,17 @@ const chargingTogether = (db: Database): ((item: SubmitRow) => Promise<InsertOut
 /**
  * Locks who pays before it looks: a statement that waits for a lock sees the locked row as it is now, but all other rows
  * as they were before. So whoever else submits, refunds or closes the account comes entirely before or after.
+ * @param ideaId of Up next, to be deleted with it
+ * @throws IdeaGone where there is none: nothing is stored
  */
-const chargeAlone = (db: Database, item: SubmitRow): Promise<InsertOutcome> =>
+const chargeAlone = (db: Database, item: SubmitRow, ideaId?: string): Promise<InsertOutcome> =>
   withTransaction(db, async (_tx, client) => {
     const payer = await LOCK_PAYER.first(client, { keyId: item.keyId })
     if (!payer) return { outcome: 'gone' }
     const [alone] = await charge(INSERT_CHARGED, client, [item])
     const charged = chargedOutcome(alone)
+    if (charged?.outcome === 'inserted' && ideaId !== undefined)
+      if ((await TAKE_IDEA.count(client, { ideaId, accountId: item.accountId })) === 0) throw new IdeaGone()
     if (charged) return charged
     if (!alone?.mayStore) return { outcome: 'reservation_lost' }
     const { credits: held, monthlyLimit: limit } = payer
