@@ -29,7 +29,9 @@ function showModel() {
     if (field.options) field.options[0].textContent = hint
     else field.placeholder = hint
   }
-  offer('shape', (size) => size === '' || sizes.includes(size), '')
+  offer('shape', (size) => size === '' || size === 'custom' || sizes.includes(size), '')
+  for (const name of ['width', 'height'])
+    Object.assign(elements[name], { ...limits[name], placeholder: `${own[name]}` })
   const { min, max } = limits.batch_size
   offer('batch_size', (count) => Number(count) >= min && Number(count) <= max, `${own.batch_size}`)
   document.querySelector('#own-size').textContent = `${own.width}×${own.height}`
@@ -49,9 +51,17 @@ function offer(name, isTaken, other) {
     radios.find(({ value }) => value === other).checked = true
 }
 
+/** Width and height of the chosen shape, or as they are typed; undefined: the model's own. */
+function sizeOf({ shape, width, height }) {
+  if (shape.value === '') return []
+  if (shape.value !== 'custom') return shape.value.split('x').map(Number)
+  return [width, height].map(({ value }) => (value.trim() === '' ? undefined : Number(value)))
+}
+
 /** As core/catalog/price.ts prices it; the server charges by that. */
-function costOf({ price: { image, megapixel, step, minimum }, own, ignored }, { shape, steps, batch_size }) {
-  const [width, height] = shape.value === '' ? [own.width, own.height] : shape.value.split('x').map(Number)
+function costOf({ price: { image, megapixel, step, minimum }, own, ignored }, elements) {
+  const { steps, batch_size } = elements
+  const [width = own.width, height = own.height] = sizeOf(elements)
   const drawn = ignored.includes('steps') || steps.value.trim() === '' ? own.steps : Number(steps.value)
   const extra = (megapixel * width * height) / 1e6 + step * drawn
   // Rates have four decimals: what is below the tenth is the error of floating point.
@@ -81,6 +91,7 @@ function show() {
   showCost()
   showCount()
   codeText.textContent = sampleOf(requestOf(form))
+  lastSize = sidesShown()
 }
 
 function fill(field, value) {
@@ -92,11 +103,56 @@ function fill(field, value) {
   field.dispatchEvent(new Event('input', { bubbles: true }))
 }
 
+// ---- A size of one's own --------------------------------------------------------------------------------------------
+
+const sides = [form.elements.width, form.elements.height]
+const keepsRatio = document.querySelector('#keep-ratio')
+// Width / height while it is kept.
+let ratio = 1
+let lastSize
+
+// What is drawn as the form is: a blank side is the model's own.
+function sidesShown() {
+  const [width = facts.own.width, height = facts.own.height] = sizeOf(form.elements)
+  return [width, height]
+}
+
+// The nearest value that the field takes.
+function fitting({ min, max, step }, value) {
+  return Math.min(Math.max(Math.round(value / Number(step)) * Number(step), Number(min)), Number(max))
+}
+
+function setSides(values) {
+  for (const [n, side] of sides.entries()) side.value = `${values[n]}`
+}
+
+form.addEventListener('input', ({ target }) => {
+  const { width, height, shape } = form.elements
+  // The size of one's own begins with the one that was chosen before.
+  if (target.name === 'shape' && shape.value === 'custom' && sides.every(({ value }) => value === ''))
+    setSides(lastSize)
+  if (keepsRatio.checked && target === width && Number(width.value) > 0)
+    height.value = fitting(height, Number(width.value) / ratio)
+  if (keepsRatio.checked && target === height && Number(height.value) > 0)
+    width.value = fitting(width, Number(height.value) * ratio)
+})
+keepsRatio.addEventListener('change', () => {
+  const [width, height] = sidesShown()
+  ratio = width > 0 && height > 0 ? width / height : 1
+})
+document.querySelector('#swap').addEventListener('click', () => {
+  const [width, height] = sidesShown()
+  ratio = 1 / ratio
+  setSides([height, width])
+  form.dispatchEvent(new Event('input'))
+})
+document.querySelector('#sides').hidden = false
+
 // ---- Code ---------------------------------------------------------------------------------------------------------
 
 /** The API's request: what is required, and what differs from the chosen model's own. */
 function requestOf({ elements }) {
-  const [width, height] = elements.shape.value === '' ? [] : elements.shape.value.split('x').map(Number)
+  const [width, height] = sizeOf(elements)
   const text = ({ value, disabled }) => (disabled || value.trim() === '' ? undefined : value)
   const number = (field) => text(field) && Number(field.value)
   const asked = {
@@ -264,7 +320,8 @@ form.addEventListener('input', keepDraft)
 const reset = document.querySelector('#reset')
 reset.hidden = false
 reset.addEventListener('click', () => {
-  for (const name of ['negative_prompt', 'steps', 'cfg_scale', 'sampler', 'seed']) form.elements[name].value = ''
+  for (const name of ['negative_prompt', 'width', 'height', 'steps', 'cfg_scale', 'sampler', 'seed'])
+    form.elements[name].value = ''
   tick('shape', '')
   tick('batch_size', `${facts.own.batch_size}`)
   keepDraft()

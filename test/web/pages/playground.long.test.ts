@@ -140,6 +140,39 @@ describeInBrowser('the playground in a browser', () => {
     expect(await page.getByRole('radio', { name: /^Default/ }).isChecked()).toBe(true)
   })
 
+  it('takes any size: typed, swapped and with its ratio kept, in the draft and in the price', async () => {
+    await givenOwnModels(context.service.db)
+    const { page, choose, generate, heading, user, violations, scrollsSideways } = await openAs()
+    const sides = async () => [
+      await page.getByLabel('Width').inputValue(),
+      await page.getByLabel('Height').inputValue(),
+    ]
+    expect(await page.getByLabel('Width').isVisible()).toBe(false)
+    await choose('Shape', /^Wide/)
+    await choose('Shape', 'Custom size')
+    expect(await sides()).toEqual(['1344', '768'])
+    await page.getByLabel('Keep the ratio').check()
+    await page.getByLabel('Width').fill('1008')
+    expect(await sides()).toEqual(['1008', '576'])
+    await page.getByRole('button', { name: 'Swap' }).click()
+    expect(await sides()).toEqual(['576', '1008'])
+    await page.getByLabel('Height').fill('1344')
+    expect(await sides()).toEqual(['768', '1344'])
+    await page.getByLabel('Keep the ratio').uncheck()
+    await page.getByLabel('Height').fill('520')
+    await page.reload()
+    expect(await sides()).toEqual(['768', '520'])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await scrollsSideways()).toBe(false)
+    await generate.click()
+    await heading('First in the queue')
+    expect(await activeOf(context.service, user)).toMatchObject({ width: 768, height: 520 })
+  })
+
   it('shows results again, enlarges them, and brings the last one back after a cancellation', async () => {
     const { page, prompt, generate, stage, heading, violations } = await openAs()
     for (const words of ['first', 'second']) {

@@ -122,7 +122,7 @@ describe('the form of the playground', () => {
     const [slug] = (await givenEndedGeneration(context.service.db, user, asked)).slugs
     const filled = async (query: string, as = cookie) => (await send(as, 'GET', `/playground?${query}`)).html
     const remix = await filled(`from=${slug}`)
-    for (const part of ['a "quoted" fox</textarea>', 'fog</textarea>', 'value="640x896" checked', 'value="44"'])
+    for (const part of ['a "quoted" fox</textarea>', 'fog</textarea>', 'value="custom" checked', 'value="44"'])
       expect(remix.replaceAll('&quot;', '"')).toContain(part)
     expect(remix).toMatch(/id="seed"[^>]* value min/)
     expect(await filled(`from=${slug}&seed=1`)).toMatch(/id="seed"[^>]* value="1234567"/)
@@ -198,6 +198,32 @@ describe('the form of the playground', () => {
     expect(await activeOf(context.service, user)).toBeUndefined()
   })
 
+  it('draws a size of one’s own, keeps it for the next one, and says why another one is refused', async () => {
+    const { user, cookie } = await signedIn()
+    const custom = { ...FORM, shape: 'custom', width: '1000', height: '600', batch_size: '1' }
+    await send(cookie, 'POST', '/playground', custom)
+    expect(await activeOf(context.service, user)).toMatchObject({ width: 1000, height: 600 })
+    await endAll(context.service)
+    const again = (await send(cookie, 'GET', '/playground')).html
+    for (const part of ['value="custom" checked', 'value="1000"', 'value="600"']) expect(again).toContain(part)
+    // A blank side is the model's own, and what stands in the fields counts for a custom size only.
+    await send(cookie, 'POST', '/playground', { ...custom, height: '' })
+    expect(await activeOf(context.service, user)).toMatchObject({ width: 1000, height: 1216 })
+    await endAll(context.service)
+    await send(cookie, 'POST', '/playground', { ...custom, shape: '1024x1024' })
+    expect(await activeOf(context.service, user)).toMatchObject({ width: 1024, height: 1024 })
+    await endAll(context.service)
+    for (const [wrong, sentence] of [
+      [{ width: '1001' }, 'The width must be a multiple of 8.'],
+      [{ height: '4000' }, 'The height must be an integer from 256 to 2048.'],
+      [{ width: '2048', height: '2048' }, 'The width × height must be at most 3145728 pixels (such as 2048 × 1536).'],
+    ] as const) {
+      const { status, html } = await send(cookie, 'POST', '/playground', { ...custom, ...wrong })
+      expect([status, textOf(html)]).toEqual([400, expect.stringContaining(sentence)])
+      for (const value of Object.values(wrong)) expect(html).toContain(`value="${value}"`)
+    }
+  })
+
   it('says that the account has no active subscription before anything is sent, and draws nothing', async () => {
     const { cookie } = await signedIn({ subscription: null })
     const page = await send(cookie, 'GET', '/playground')
@@ -265,7 +291,12 @@ describe('a model with values of its own', () => {
     await db.pool.query('UPDATE images SET width = 2 * width, height = 2 * height WHERE slug = $1', [slug])
     const page = async (path: string) => (await send(cookie, 'GET', path)).html
     expect(textOf(await page('/playground'))).toContain('Krea 2 · 1280 × 1024')
-    expect(await page(`/playground?from=${slug}`)).toContain('name="shape" value="640x512" checked')
+    const remix = await page(`/playground?from=${slug}`)
+    expect(remix).toContain('name="shape" value="custom" checked')
+    expect([field(remix, 'width'), field(remix, 'height')]).toEqual([
+      expect.stringMatching(/value="640" min="256" max="1024" step="64"/),
+      expect.stringMatching(/value="512" min="256" max="2048" step="64"/),
+    ])
     const own = textOf(await page(`/image/${slug}`))
     expect(own).toContain('1280 × 1024')
     expect(own).toMatch(/"width": 640,\s+"height": 512,/)
@@ -274,7 +305,7 @@ describe('a model with values of its own', () => {
   it.each([
     [{ steps: '11' }, 'The number of steps must be from 1 to 10 for Krea 2 turbo.'],
     [{ shape: '1344x768' }, 'The width must be from 256 to 1024 for Krea 2 turbo.'],
-    [{ shape: '520x512' }, 'The width must be a multiple of 64 for Krea 2 turbo.'],
+    [{ shape: 'custom', width: '520', height: '512' }, 'The width must be a multiple of 64 for Krea 2 turbo.'],
     [{ batch_size: '3' }, 'The number of images must be from 1 to 2 for Krea 2 turbo.'],
   ])('refuses %j with a sentence that names its limits, and keeps the form', async (wrong, sentence) => {
     const { user, cookie } = await signedIn()

@@ -11,8 +11,11 @@ export const formBody = z.object({
   prompt: text,
   negative_prompt: text,
   model_version_id: text,
-  /** Such as 832x1216; empty: the model's own. */
+  /** Such as 832x1216; empty: the model's own; `custom`: what the next two say. */
   shape: text,
+  /** Blank: the model's own. */
+  width: text,
+  height: text,
   batch_size: text,
   steps: text,
   cfg_scale: text,
@@ -30,7 +33,7 @@ export interface Shape {
 }
 
 /** About a megapixel each: the sizes that the models were made for. */
-const SHAPES: readonly Shape[] = [
+export const SHAPES: readonly Shape[] = [
   { name: 'Portrait', width: 832, height: 1216 },
   { name: 'Square', width: 1024, height: 1024 },
   { name: 'Landscape', width: 1216, height: 832 },
@@ -41,11 +44,16 @@ const SHAPES: readonly Shape[] = [
 /** As the form sends it. */
 export const shapeValue = ({ width, height }: Pick<Shape, 'width' | 'height'>) => `${width}x${height}`
 
-/** Those on offer, and that of the form where it is another one. */
-export function shapesFor({ shape }: Form): readonly Shape[] {
-  const [width = 0, height = 0] = sidesOf(shape)
-  const isOther = width > 0 && height > 0 && !SHAPES.some((offered) => shapeValue(offered) === shape)
-  return isOther ? [...SHAPES, { name: 'As it was', width, height }] : SHAPES
+/** The shape whose size is in the fields beside it. */
+export const CUSTOM = 'custom'
+
+/** What the fields of a size of one's own hold: also one that was asked for as a shape and is none of ours. Else undefined. */
+export function customSize({ shape, width, height }: Form): Pick<Form, 'width' | 'height'> | undefined {
+  if (shape === CUSTOM) return { width, height }
+  const [, wide, high] = /^(\d+)x(\d+)$/.exec(shape) ?? []
+  return wide && high && !SHAPES.some((offered) => shapeValue(offered) === shape)
+    ? { width: wide, height: high }
+    : undefined
 }
 
 const sidesOf = (shape: string) => shape.split('x').map(Number)
@@ -61,7 +69,7 @@ export const blankForm = (model: ModelVersion | undefined): Form => ({
 })
 
 /** Blank: whichever model is chosen has its own. */
-export const MODELS_OWN = { shape: '', steps: '', cfg_scale: '', sampler: '' } as const
+export const MODELS_OWN = { shape: '', width: '', height: '', steps: '', cfg_scale: '', sampler: '' } as const
 
 /** A form that draws the same again, with a seed of its own. @param model of the drawing, if it is on offer */
 export function formOf(
@@ -77,6 +85,7 @@ export function formOf(
     negative_prompt: own('negativePrompt'),
     model_version_id: `${drawing.modelVersionId}`,
     shape: shapeValue(drawing) === shapeValue(usual) ? '' : shapeValue(drawing),
+    ...{ width: '', height: '' },
     batch_size: `${drawing.batchSize ?? usual.batchSize}`,
     steps: own('steps'),
     cfg_scale: own('cfgScale'),
@@ -92,7 +101,8 @@ const number = (value: string) => (value.trim() === '' ? undefined : Number(valu
 
 /** The body of POST /api/v1/generate that the form stands for; not checked yet. */
 export function bodyOf(form: Form) {
-  const [width, height] = form.shape === '' ? [] : sidesOf(form.shape)
+  const sides = form.shape === CUSTOM ? [number(form.width), number(form.height)] : sidesOf(form.shape)
+  const [width, height] = form.shape === '' ? [] : sides
   return {
     prompt: unixLines(form.prompt),
     negative_prompt: unixLines(form.negative_prompt) || undefined,

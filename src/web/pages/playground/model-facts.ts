@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { IgnorableParameter } from '../../../core/catalog/model-parameters.js'
+import type { IgnorableParameter, Range } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { type GenerationRequest, samplerName } from '../../../core/generations/generation.js'
+import { type GenerationRequest, SIZE_STEP, samplerName } from '../../../core/generations/generation.js'
 import { filledFor, requestFor } from '../../../core/generations/submit/requested.js'
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
-import { PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
+import { MAX_SIDE, MIN_SIDE, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
 import { snakeCase } from '../../../lib/names.js'
 
 const NOTHING_ASKED = askedOf(z.object(requestFields).parse({ prompt: 'anything' }))
@@ -18,11 +18,13 @@ export const ownOf = (model: Own | undefined) => filledFor(model?.parameters ?? 
 /** What the form shows for a model; by the names of its fields. The page's script shows it when another model is chosen. */
 export function factsOf(model: Priced, shapes: readonly Size[]) {
   const { negativePrompt, width, height, batchSize, steps, cfgScale, sampler } = ownOf(model)
-  const { limits = {}, ignored = [], scale = 1 } = model.parameters ?? {}
+  const { limits = {}, ignored = [], sizeMultiple = SIZE_STEP, scale = 1 } = model.parameters ?? {}
   const hint = (name: IgnorableParameter, own: string) => (ignored.includes(name) ? 'No effect' : `Default: ${own}`)
   return {
     own: { negative_prompt: negativePrompt, width, height, batch_size: batchSize, steps, cfg_scale: cfgScale, sampler },
     limits: {
+      width: sideOf(sizeMultiple, limits.width),
+      height: sideOf(sizeMultiple, limits.height),
       batch_size: limits.batchSize ?? PERSONAL_LIMITS.batch_size,
       steps: limits.steps ?? PERSONAL_LIMITS.steps,
       cfg_scale: limits.cfgScale ?? PERSONAL_LIMITS.cfg_scale,
@@ -46,6 +48,13 @@ export function factsOf(model: Priced, shapes: readonly Size[]) {
     },
   }
 }
+
+/** For a field: its step counts from its least. */
+const sideOf = (step: number, { min, max }: Range = { min: MIN_SIDE, max: MAX_SIDE }) => ({
+  min: Math.ceil(min / step) * step,
+  max: Math.floor(max / step) * step,
+  step,
+})
 
 type Priced = Own & Pick<ModelVersion, 'modelName' | 'name' | 'creditsPerImage' | 'pricing'>
 

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { lowestPrice, priceOf } from '../../../core/catalog/price.js'
@@ -6,9 +5,10 @@ import { MAX_SEED, SAMPLERS, samplerName } from '../../../core/generations/gener
 import { filledFor } from '../../../core/generations/submit/requested.js'
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
-import { Field } from '../../parts/page-parts.js'
-import { bodyOf, type Form, type Shape, shapesFor, shapeValue } from './form.js'
+import { Choice, Choices, NumberField } from './choices.js'
+import { bodyOf, type Form, SHAPES } from './form.js'
 import { factsOf, sharedFacts } from './model-facts.js'
+import { SizeChoices } from './size-choices.js'
 import { creditsText, Generate } from './stage.js'
 
 export interface Problem {
@@ -50,9 +50,8 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
   const model = models.find(({ id }) => `${id}` === form.model_version_id)
   const cost = model ? costOf(form, model) : null
   const isTuned = [form.steps, form.cfg_scale, form.sampler, form.seed].some((value) => value !== '')
-  const shapes = shapesFor(form)
-  const { usual, differing } = sharedFacts(shapes)
-  const { own, limits, hints, note } = model ? factsOf(model, shapes) : usual
+  const { usual, differing } = sharedFacts(SHAPES)
+  const { own, limits, hints, note } = model ? factsOf(model, SHAPES) : usual
   return (
     <form
       id="create"
@@ -140,20 +139,7 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
       <p id="note" class="small quiet" hidden={note === ''}>
         {note}
       </p>
-      <Choices of="Shape" class="shapes">
-        <Choice name="shape" value="" checked={form.shape === ''}>
-          <span class="outline">
-            <span class="own" />
-          </span>
-          <b>Default</b>
-          <span class="small quiet" id="own-size">
-            {own.width}×{own.height}
-          </span>
-        </Choice>
-        {shapes.map((shape) => (
-          <ShapeChoice shape={shape} checked={shapeValue(shape) === form.shape} />
-        ))}
-      </Choices>
+      <SizeChoices form={form} own={own} limits={limits} />
       <Choices of="Images" class="counts">
         {COUNTS.map((count) => (
           <Choice name="batch_size" value={`${count}`} checked={`${count}` === form.batch_size}>
@@ -203,31 +189,6 @@ export const ProblemNotice = ({ problem: { text, link, field } }: { problem: Pro
   </p>
 )
 
-const Choices = ({ of: name, ...props }: { of: string; class: string; children: ComponentChildren }) => (
-  <div role="radiogroup" aria-labelledby={`${props.class}-name`}>
-    <span class="legend" id={`${props.class}-name`}>
-      {name}
-    </span>
-    <div class={`choices ${props.class}`}>{props.children}</div>
-  </div>
-)
-
-interface ChoiceProps {
-  readonly name: string
-  readonly value: string
-  readonly checked: boolean
-  readonly disabled?: boolean
-  readonly data?: Readonly<Record<`data-${string}`, string>>
-  readonly children: ComponentChildren
-}
-
-const Choice = ({ data, children, ...input }: ChoiceProps) => (
-  <label class="choice">
-    <input type="radio" {...input} {...data} />
-    {children}
-  </label>
-)
-
 interface ModelChoiceProps {
   readonly model: ModelVersion
   /** In the plan; another one cannot be chosen. */
@@ -256,37 +217,4 @@ const ModelChoice = ({ model, isIncluded, facts, checked }: ModelChoiceProps) =>
       </span>
     </span>
   </Choice>
-)
-
-/** How tall the frame of a shape is drawn, in pixels, where it is square. */
-const FRAME = 22
-
-function ShapeChoice({ shape, checked }: { shape: Shape; checked: boolean }) {
-  const { name, width, height } = shape
-  const scale = FRAME / Math.sqrt(width * height)
-  return (
-    <Choice name="shape" value={shapeValue(shape)} checked={checked}>
-      <span class="outline">
-        <span style={`width: ${Math.round(width * scale)}px; height: ${Math.round(height * scale)}px`} />
-      </span>
-      <b>{name}</b>
-      <span class="small quiet">
-        {width}×{height}
-      </span>
-    </Choice>
-  )
-}
-
-interface NumberFieldProps {
-  readonly name: string
-  readonly label: string
-  readonly value: string
-  readonly min: number
-  readonly max: number
-  readonly step?: string
-  readonly placeholder?: string
-}
-
-const NumberField = ({ name, label, ...input }: NumberFieldProps) => (
-  <Field id={name} label={label} type="number" inputmode="decimal" {...input} />
 )
