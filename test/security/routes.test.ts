@@ -89,7 +89,7 @@ const PAGES = [
   ...['POST /sign-in/mail', 'GET /sign-in/oidc', 'GET /sign-in/oidc/callback', 'GET /sign-up', 'POST /sign-up'],
   ...['GET /confirm-email', 'POST /confirm-email', 'POST /confirm-email/send'],
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
-  'GET /playground/:id/result',
+  ...['GET /playground/:id/result', 'GET /playground/hold'],
   'GET /account',
   ...['POST /account/billing', 'POST /account/billing/plan', 'POST /account/billing/pack', 'GET /pricing'],
   'POST /account/password',

@@ -21,6 +21,7 @@ const PIXEL_STEPS = sql`${g.width}::float8 * ${g.height} * ${g.steps} * ${g.batc
 const frontOf = (lane: Lane) => sql`
   (SELECT ${g.filename}, ${PIXEL_STEPS} FROM ${g}
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane} ORDER BY ${g.seq} LIMIT 500)`
+const IS_UP = sql`${b.up} AND ${b.seenAt} > now() - ${ALIVE}`
 const listOf = (item: SQL, from: SQL) => sql`coalesce((SELECT json_agg(${item}) FROM ${from}), '[]')`
 
 interface WorkloadRow extends Omit<Workload, 'pace'> {
@@ -46,12 +47,9 @@ const WORKLOAD = statement<WorkloadRow>('workload')`
   )
   SELECT ${listOf(sql`json_build_array(filename, samples)`, sql`pace WHERE samples IS NOT NULL`)} AS samples,
          ${listOf(sql`waiting`, sql`waiting`)} AS queued, ${listOf(sql`running`, sql`running`)} AS running,
-         ${listOf(
-           sql`${b.models}`,
-           sql`${b} WHERE ${b.up} AND ${b.seenAt} > now() - ${ALIVE}
-           AND NOT ${ALL_PAUSED} AND NOT ${PAUSED_BACKEND}`,
-         )} AS backends,
-         ${PAUSED_MODELS} AS paused`
+         ${listOf(sql`${b.models}`, sql`${b} WHERE ${IS_UP} AND NOT ${ALL_PAUSED} AND NOT ${PAUSED_BACKEND}`)} AS backends,
+         ${listOf(sql`${b.models}`, sql`${b} WHERE ${IS_UP} AND ${PAUSED_BACKEND}`)} AS "pausedBackends",
+         ${PAUSED_MODELS} AS paused, ${ALL_PAUSED} AS "allPaused"`
 
 /** Estimates from one snapshot per process, taken only while there are callers. */
 export function durationEstimates({ pool }: Database): DurationEstimates {

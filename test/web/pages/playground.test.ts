@@ -1,5 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
+import { backendRegistry } from '../../../src/db/generations/backends.js'
+import { pauseStore } from '../../../src/db/operator/pauses.js'
 import { givenOwnModels, MUTED, modelOf, TURBO } from '../../support/given-models.js'
 import { creditsOf, MODEL, type UserOptions } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -39,6 +42,7 @@ async function openStream(cookie: string, id: string) {
   read().catch(() => undefined) // the test is over
   return {
     type: answer.headers.get('content-type'),
+    text: () => stream.text,
     seen: (part: string) => until(() => stream.text.includes(part), `“${part}” in the stream`),
     ended: () => until(() => stream.ended, 'the end of the stream'),
   }
@@ -112,6 +116,52 @@ describe('a generation of the playground', () => {
     await stream.seen('event: signed-out')
     await stream.ended()
     expect((await send(cookie, 'GET', '/playground')).location).toBe('/sign-in?next=%2Fplayground')
+  })
+})
+
+describe('while nothing can start', () => {
+  const serves = { models: null, samplers: [...SAMPLERS], maxSeed: 4294967295, sizeMultiple: 8 }
+  const announce = (name: string, models: readonly string[] | null) =>
+    backendRegistry(context.service.db).announce('worker', name, true, { ...serves, models })
+  const resume = () => pauseStore(context.service.db).resume({ scope: 'all', target: '' }, BY)
+  const BY = { actor: 'the operator', reason: 'a test' }
+  beforeEach(async () => {
+    onTestFinished(async () => {
+      await resume()
+      await context.service.db.pool.query('DELETE FROM backends')
+    })
+  })
+
+  it('the stage says why and what it means in place of a time, and changes with it', async () => {
+    const { user, cookie } = await signedIn()
+    await send(cookie, 'POST', '/playground', FORM)
+    const { id } = await activeOf(context.service, user)
+    const text = async () => textOf((await send(cookie, 'GET', '/playground')).html)
+    await until(async () => (await text()).includes('First in the queue, on hold'), 'the hold')
+    expect(await text()).toMatch(
+      /No GPU server is running at the moment. Your image keeps its place .* If it can’t be drawn by .* at the latest, it fails and you get your credits back\./,
+    )
+    const stream = await openStream(cookie, id)
+    await stream.seen('No GPU server is running')
+    await announce('a', ['other.safetensors'])
+    await stream.seen('No GPU server that is running has this model')
+    expect(stream.text()).not.toContain('<progress')
+    await announce('b', null)
+    await stream.seen('<progress')
+    await pauseStore(context.service.db).pause({ scope: 'all', target: '' }, BY)
+    await stream.seen('The operator has paused drawing for now.')
+  })
+
+  it('the page says so before anything is submitted, and no longer once it can', async () => {
+    const { cookie } = await signedIn()
+    const { html } = await send(cookie, 'GET', `/playground?model=${MODEL.id}`)
+    expect(textOf(html)).toContain('You can generate all the same: your image waits')
+    const part = async () => (await send(cookie, 'GET', `/playground/hold?model_version_id=${MODEL.id}`)).html
+    await announce('b', [MODEL.filename])
+    await until(async () => (await part()) === '', 'the warning to go')
+    await pauseStore(context.service.db).pause({ scope: 'all', target: '' }, BY)
+    await until(async () => (await part()).includes('The operator has paused drawing for now.'), 'the pause')
+    expect((await send(cookie, 'GET', '/playground/hold?model_version_id=x')).html).toBe('')
   })
 })
 

@@ -12,8 +12,12 @@ export interface Workload {
   readonly running: readonly { readonly filename: string; readonly pixelSteps: number; readonly elapsedMs: number }[]
   /** The file names that each backend serves that is up and not paused; null: any. */
   readonly backends: readonly (readonly string[] | null)[]
+  /** Likewise, of those that are paused and up. */
+  readonly pausedBackends?: readonly (readonly string[] | null)[]
   /** Model files that nothing starts of. */
   readonly paused?: readonly string[]
+  /** Nothing starts at all. */
+  readonly allPaused?: boolean
 }
 
 export interface DurationEstimates {

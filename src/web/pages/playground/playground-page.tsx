@@ -1,7 +1,9 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
+import type { Hold } from '../../../core/generations/follow/hold.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import { Layout } from '../../parts/layout.js'
 import { LANGUAGES, wholePrograms } from '../../parts/samples.js'
+import { HoldAhead } from './hold.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
 import { type Active, ActiveStage, EmptyStage, type ImageUrls, Result } from './stage.js'
 import { Strip } from './strip.js'
@@ -16,6 +18,8 @@ interface PlaygroundProps extends Omit<FormProps, 'accountId' | 'credits' | 'run
   /** Whether anything was ever drawn. */
   readonly returning: boolean
   readonly urls: ImageUrls
+  /** Why nothing would start with the chosen model. */
+  readonly hold: Hold | undefined
   /** Of the API. */
   readonly baseUrl: string
 }
@@ -28,6 +32,7 @@ export const PlaygroundPage = ({
   recent,
   returning,
   urls,
+  hold,
   baseUrl,
   ...form
 }: PlaygroundProps) => (
@@ -50,6 +55,7 @@ export const PlaygroundPage = ({
   >
     <section class="panel" aria-labelledby="title">
       <h1 id="title">Create</h1>
+      <HoldAhead of={hold} />
       <PlaygroundForm
         {...form}
         accountId={signedIn.caller.account.id}

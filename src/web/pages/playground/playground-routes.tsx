@@ -6,6 +6,7 @@ import { type ModelVersion, requireAvailable } from '../../../core/catalog/model
 import { AppError, noActiveSubscription } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
+import { holdOf } from '../../../core/generations/follow/hold.js'
 import { hasEnded, pollGeneration } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
@@ -21,6 +22,7 @@ import type { WebsiteOptions, WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { inWords } from '../../texts/refusals.js'
 import { blankForm, bodyOf, type Form, formBody, formOf } from './form.js'
+import { HoldWarning } from './hold.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
 import { PlaygroundPage } from './playground-page.js'
 import { type Active, ActiveStage, Changes, EndedStage, EXAMPLES, Result } from './stage.js'
@@ -30,6 +32,7 @@ import { Strip } from './strip.js'
 
 const text = z.string().catch('')
 const query = z.object({ from: text, seed: text, model: text, prompt: text })
+const chosenModel = z.object({ model_version_id: z.coerce.number().catch(0) })
 const params = z.object({ id: z.string() })
 
 const NOTHING = h(Fragment, null)
@@ -61,7 +64,9 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const ended = shown.source ?? (isFresh ? latest : undefined)
     const returning = latest !== undefined
     const includes = ({ id }: ModelVersion) => isAllowedModel(signedIn.caller, id)
-    const props = { signedIn, models, includes, active, ended, recent, returning, baseUrl, urls: ports.images }
+    const chosen = models.find((model) => `${model.id}` === shown.form.model_version_id)
+    const hold = chosen && (await holdOf(ports.estimates, chosen.filename))
+    const props = { signedIn, models, includes, active, ended, recent, returning, hold, baseUrl, urls: ports.images }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
     return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
   }
@@ -138,6 +143,11 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
         {verdict.matched.length > 0 && ')'}. Rephrase it before you generate.
       </p>,
     )
+  })
+
+  app.get('/playground/hold', { schema: { querystring: chosenModel } }, async (request, reply) => {
+    const model = await ports.models.find(request.query.model_version_id)
+    return sendFragment(reply, <HoldWarning of={model && (await holdOf(ports.estimates, model.filename))} />)
   })
 
   app.post('/playground/:id/cancel', { schema: { params } }, async (request, reply) => {

@@ -5,6 +5,7 @@ import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
 import { Credits } from '../../parts/layout.js'
 import { counted } from '../../parts/text.js'
+import { type Held, HoldNotice } from './hold.js'
 
 /** Where an element of the page goes that is not the one that was asked for. */
 export const Partial = ({ of: target, morph, children }: PartialProps) =>
@@ -24,6 +25,8 @@ export interface Active {
   readonly now: Polled
   /** Seconds until it ends, where that can be told. */
   readonly eta: number | undefined
+  /** Why it does not start for now. */
+  readonly hold: Held | undefined
 }
 
 export type ImageUrls = Pick<ImageStore, 'url' | 'thumbnailUrl'>
@@ -47,13 +50,13 @@ export const ActiveStage = ({ active }: { active: Active }) => (
 )
 
 /** What the stream replaces whenever the status or the place changes. */
-export const ActiveState = ({ active: { generation, now, eta } }: { active: Active }) => (
+export const ActiveState = ({ active: { generation, now, eta, hold } }: { active: Active }) => (
   <>
     <div id="preview" class="frames" data-count={generation.batchSize} aria-hidden="true">
       <Blanks of={generation} />
     </div>
     <div class="row apart">
-      <h2>{now.status === 'queued' ? <Waiting place={now.queuePosition} /> : 'Drawing…'}</h2>
+      <h2>{now.status === 'queued' ? <Waiting place={now.queuePosition} hold={hold} /> : 'Drawing…'}</h2>
       <form
         method="post"
         action={`/playground/${generation.id}/cancel`}
@@ -65,15 +68,16 @@ export const ActiveState = ({ active: { generation, now, eta } }: { active: Acti
         </button>
       </form>
     </div>
-    <div id="progress">
-      <ProgressBar now={now} eta={eta} />
-    </div>
+    <div id="progress">{hold ? <HoldNotice of={hold} /> : <ProgressBar now={now} eta={eta} />}</div>
     <p class="quiet small">You can leave: it goes on without you, and is here or in the gallery when you come back.</p>
   </>
 )
 
-const Waiting = ({ place }: { place: number }) => (
-  <>{place <= 1 ? 'First in the queue' : `Place ${place} in the queue`}</>
+const Waiting = ({ place, hold }: { place: number; hold: Held | undefined }) => (
+  <>
+    {place <= 1 ? 'First in the queue' : `Place ${place} in the queue`}
+    {hold && ', on hold'}
+  </>
 )
 
 const Blanks = ({ of: generation, from = 0 }: { of: PastGeneration; from?: number }) => (

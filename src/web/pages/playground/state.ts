@@ -1,6 +1,7 @@
 /** What the page shows of a generation, read from the ports. */
 import type { FastifyRequest } from 'fastify'
 import { etaSeconds } from '../../../core/generations/follow/eta.js'
+import { holdOf } from '../../../core/generations/follow/hold.js'
 import { hasEnded, type Polled, pollGeneration, withState } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import type { WebsitePorts } from '../../shared/ports.js'
@@ -21,12 +22,14 @@ export async function stateOf(
   seen?: Polled,
 ): Promise<Active> {
   const now = seen ?? (await pollGeneration(ports, account, id))
-  const [generation, eta] = await Promise.all([
+  const [generation, eta, hold] = await Promise.all([
     ports.history.generation(account.id, id),
     etaSeconds(ports.estimates, now),
+    now.status === 'queued' ? holdOf(ports.estimates, now.work.filename) : undefined,
   ])
   if (!generation) throw new Error(`the generation ${id} is in no history`)
-  return { generation, now, eta }
+  const deadline = new Date(generation.createdAt.getTime() + ports.generationDeadlineSeconds * 1000)
+  return { generation, now, eta, hold: hold && { hold, deadline } }
 }
 
 /** The account's running generation, if there is one. */

@@ -3,6 +3,7 @@ import { render } from 'preact-render-to-string'
 import { z } from 'zod'
 import { etaSeconds } from '../../../core/generations/follow/eta.js'
 import type { Change } from '../../../core/generations/follow/follow.js'
+import { holdOf } from '../../../core/generations/follow/hold.js'
 import { hasEnded, type Polled } from '../../../core/generations/follow/poll.js'
 import { watchRevocations } from '../../../http/shared/authentication.js'
 import type { App } from '../../../http/shared/fastify-app.js'
@@ -13,6 +14,7 @@ import { creditsOf, recentOf, stateOf } from './state.js'
 import { Strip } from './strip.js'
 
 const params = z.object({ id: z.string() })
+const HOLD_EVERY_MS = 2000
 const dataUri = (webp: Buffer) => `data:image/webp;base64,${webp.toString('base64')}`
 
 /** A generation followed live, as fragments of the page. */
@@ -28,8 +30,10 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
     const tell = (fragment: VNode) => stream.send('', render(fragment))
     const show = (kind: string, fragment: VNode) => stream.sendLatest('', render(fragment), kind)
 
+    let shown: Awaited<ReturnType<typeof stateOf>>
     const showState = async (seen: Polled) => {
       const state = await stateOf(ports, request, id, seen)
+      shown = state
       if (!hasEnded(seen))
         return tell(
           <Partial of="#job" morph>
@@ -41,6 +45,11 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
       const strip = <Strip of={recent} urls={ports.images} />
       tell(<Changes {...{ stage, strip }} running={false} credits={await creditsOf(ports, request)} />)
       stream.end({ event: 'close', data: 'end' })
+    }
+    const showHold = async () => {
+      const { now, hold } = shown
+      if (now.status === 'queued' && (await holdOf(ports.estimates, now.work.filename)) !== hold?.hold)
+        await showState(now)
     }
     const showChange = async (change: Change) => {
       if (change.kind === 'preview') {
@@ -67,16 +76,19 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
     }
     // One after the other: what is read for one must not overtake the next. What failed is told anew to whoever connects anew.
     let told = Promise.resolve()
-    const follow = () =>
-      ports.following.follow(first.now, true, (change) => {
-        told = told
-          .then(() => showChange(change))
-          .catch((err) => {
-            request.log.warn({ err }, 'a stream of the playground was broken off')
-            stream.end('reconnect')
-          })
+    const next = (show: () => Promise<void>) => {
+      told = told.then(show).catch((err) => {
+        request.log.warn({ err }, 'a stream of the playground was broken off')
+        stream.end('reconnect')
       })
-    if (!hasEnded(first.now)) stream.once('close', follow())
+    }
+    const follow = () => ports.following.follow(first.now, true, (change) => next(() => showChange(change)))
+    if (!hasEnded(first.now)) {
+      stream.once('close', follow())
+      // Nothing tells when a server comes or goes, or an operator pauses.
+      const looks = setInterval(() => next(showHold), HOLD_EVERY_MS).unref()
+      stream.once('close', () => clearInterval(looks))
+    }
     sessionEnded(request, reply).addEventListener('abort', () => stream.end({ event: 'signed-out', data: 'end' }))
     return sendEvents(reply, stream)
   })
