@@ -248,6 +248,8 @@ export const shuttingDown = (generationId?: string) =>
   )
 
 export const imageNotFound = () => new AppError('not_found', 'Image not found: check the ID.')
+export const imageFileMissing = () =>
+  new AppError('not_found', 'The file of this image is missing on the server: tell its operator.')
 export const imageTakenDown = () => new AppError('not_found', 'This image was removed and is no longer available.')
 export const imageRemoved = () =>
   new AppError('not_found', 'The image of this generation was removed. Submit it again with a new Idempotency-Key.')

@@ -22,8 +22,9 @@ export interface FolderStore {
   rename(accountId: string, id: string, name: string): Promise<'renamed' | 'taken' | 'none'>
   /** Its images stay. False: there is no such folder. */
   remove(accountId: string, id: string): Promise<boolean>
-  /** Of these, the images that the account has. False: there is no such folder. */
-  add(accountId: string, id: string, slugs: readonly string[]): Promise<boolean>
+  /** Resolves to how many of these the account has, which are in the folder then; undefined: there is no such folder. */
+  add(accountId: string, id: string, slugs: readonly string[]): Promise<number | undefined>
+  /** False: there is no such folder. */
   take(accountId: string, id: string, slugs: readonly string[]): Promise<boolean>
   /** The IDs of those that an image is in. */
   of(accountId: string, slug: string): Promise<string[]>

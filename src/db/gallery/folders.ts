@@ -1,8 +1,9 @@
-import { and, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import { FAVOURITES, type FolderStore, MAX_FOLDERS } from '../../core/gallery/folders.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
 import { folders as f, folderImages as fi, images as i } from '../schema/images.js'
+import { violatedConstraint } from '../sql-state.js'
 import { columns, queryOnce } from '../statement.js'
 
 /** The account's folder of this ID, as it is in a condition. */
@@ -13,9 +14,6 @@ export const ownFolder = (accountId: string, id: string): SQL =>
 export const isFavouriteOf = (accountId: SQL): SQL => sql`
   EXISTS (SELECT FROM ${fi} WHERE ${fi.slug} = ${i.slug} AND ${fi.folderId} =
     (SELECT ${f.id} FROM ${f} WHERE ${f.userId} = ${accountId} AND coalesce(lower(${f.name}), '') = '') OFFSET 0)`
-
-const sameName = (accountId: string, name: string) =>
-  and(eq(f.userId, accountId), sql`lower(${f.name}) = lower(${name})`)
 
 export const folderStore = ({ orm, pool }: Database): FolderStore => ({
   list: (accountId) =>
@@ -37,13 +35,13 @@ export const folderStore = ({ orm, pool }: Database): FolderStore => ({
   },
 
   async rename(accountId, id, name) {
-    const others = await orm
-      .select(columns(f, 'id'))
-      .from(f)
-      .where(and(sameName(accountId, name), ne(f.id, id)))
-    if (others.length > 0) return 'taken'
-    const renamed = await orm.update(f).set({ name }).where(ownFolder(accountId, id)).returning(columns(f, 'id'))
-    return renamed.length > 0 ? 'renamed' : 'none'
+    try {
+      const renamed = await orm.update(f).set({ name }).where(ownFolder(accountId, id)).returning(columns(f, 'id'))
+      return renamed.length > 0 ? 'renamed' : 'none'
+    } catch (error) {
+      if (violatedConstraint(error) === 'folders_name') return 'taken'
+      throw error
+    }
   },
 
   async remove(accountId, id) {
@@ -52,19 +50,19 @@ export const folderStore = ({ orm, pool }: Database): FolderStore => ({
 
   async add(accountId, id, slugs) {
     if (id === FAVOURITES) await orm.insert(f).values({ userId: accountId, name: null }).onConflictDoNothing()
-    const [folder] = await queryOnce<{ id: string }>(
+    const [folder] = await queryOnce<{ has: number }>(
       pool,
       sql`
         WITH folder AS (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, id)} FOR KEY SHARE),
+        own AS (
+          SELECT ${g.createdAt}, ${g.seq}, ${i.idx}, ${i.slug} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
+           WHERE ${i.slug} = ANY (${sql.param(slugs)}::text[]) AND ${g.userId} = ${accountId}::uuid AND ${i.removedAt} IS NULL),
         added AS (
           INSERT INTO ${fi} (folder_id, created_at, seq, idx, slug)
-          SELECT folder.id, ${g.createdAt}, ${g.seq}, ${i.idx}, ${i.slug}
-            FROM folder, ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
-           WHERE ${i.slug} = ANY (${sql.param(slugs)}::text[]) AND ${g.userId} = ${accountId}::uuid AND ${i.removedAt} IS NULL
-          ON CONFLICT DO NOTHING)
-        SELECT id FROM folder`,
+          SELECT folder.id, own.* FROM folder, own ON CONFLICT DO NOTHING)
+        SELECT (SELECT count(*)::int FROM own) AS has FROM folder`,
     )
-    return folder !== undefined
+    return folder?.has
   },
 
   async take(accountId, id, slugs) {

@@ -126,6 +126,29 @@ describe('folders', () => {
     expect((await get('/gallery', account)).html).toContain('>&lt;b>&amp;</a>')
   })
 
+  it('get one of two names that are alike, also when both are asked for at once', async () => {
+    const account = await givenAccount([{}])
+    const ids = await Promise.all(
+      ['One', 'Two', 'Three', 'Four'].map((name) => givenFolder(account, name, account.slugs)),
+    )
+    const answers = await Promise.all(ids.map((id) => post(`/gallery/folders/${id}`, account, { name: 'Castles' })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400])
+  })
+
+  it('count only the images that are one’s own', async () => {
+    const account = await givenAccount([{}])
+    const [mine, others] = [account.slugs, stranger.slugs]
+    const mixed = await post(
+      '/gallery/selection',
+      account,
+      { act: 'add', slug: [...mine, ...others], name: 'New' },
+      HTMX,
+    )
+    expect(mixed.text).toContain('1 image is in New now.')
+    const none = await post('/gallery/selection', account, { act: 'add', slug: others, folder: 'favourites' }, HTMX)
+    expect([none.status, none.text]).toEqual([400, expect.stringContaining('None of these images is yours any more')])
+  })
+
   it('are made empty, too, and a refused name stays in its field', async () => {
     const account = await givenAccount([{}])
     const made = await post('/gallery/folders', account, { name: 'Castles' })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { imageNotFound } from '../../../core/errors.js'
+import { imageFileMissing, imageNotFound } from '../../../core/errors.js'
 import type { OwnImage } from '../../../core/gallery/gallery.js'
 import { infotextOf } from '../../../core/gallery/infotext.js'
 import { SLUG } from '../../../core/images/ports.js'
@@ -144,7 +144,7 @@ export function imageRoutes(app: App, { gallery, images, files }: PersonalApiPor
   app.get('/images/:id/file', { schema: getImageFileSchema }, async ({ caller, params }, reply) => {
     const own = await requireOwn(caller.account.id, params.id)
     const png = await files.read(own.slug)
-    if (!png) throw imageNotFound()
+    if (!png) throw imageFileMissing()
     return reply
       .header('content-disposition', `attachment; filename="${own.slug}.png"`)
       .header('cache-control', 'private')

@@ -129,10 +129,12 @@ export function selectionRoutes(app: App, { ports }: WebsiteOptions): void {
   const add = async (accountId: string, { slug, folder, name }: z.output<typeof selection>, texts: Texts) => {
     if (name.trim() === '' && folder === '') throw invalidParameter('folder', 'Choose a folder, or name a new one.')
     const id = name.trim() === '' ? folder : await createFolder(folders, accountId, name)
-    if (!(await folders.add(accountId, id, slug))) throw folderNotFound()
+    const added = await folders.add(accountId, id, slug)
+    if (added === undefined) throw folderNotFound()
+    if (added === 0) throw invalidParameter('slug', 'None of these images is yours any more: reload the page.')
     const into = folderOf(await folders.list(accountId), id, texts)
     const words = texts.gallery.selection
-    return words.added(slug.length, into?.name ?? words.theFolder)
+    return words.added(added, into?.name ?? words.theFolder)
   }
 
   app.post('/gallery/selection', { schema: { body: selection }, bodyLimit: BODY_LIMIT }, async (request, reply) => {

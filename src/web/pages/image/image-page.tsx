@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { imageNotFound } from '../../../core/errors.js'
+import { imageFileMissing, imageNotFound } from '../../../core/errors.js'
 import { imageFileName } from '../../../core/gallery/archive.js'
 import { deleteSoon } from '../../../core/gallery/deletion.js'
 import { FAVOURITES, type Folder, type FolderStore } from '../../../core/gallery/folders.js'
@@ -191,8 +191,9 @@ export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
 
   app.get('/image/:slug/download', { schema: { params: ownParams, querystring: kind } }, async (request, reply) => {
     const own = await gallery.image(sessionOf(request).caller.account.id, request.params.slug)
-    const png = own && (await files.read(own.slug))
-    if (!png) throw imageNotFound()
+    if (!own) throw imageNotFound()
+    const png = await files.read(own.slug)
+    if (!png) throw imageFileMissing()
     const { as } = request.query
     const bytes =
       as === 'webp' ? await files.webpOf(png) : as === 'png' ? png : files.withInfotext(png, infotextOf(own))
@@ -200,7 +201,7 @@ export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
     return sendDownload(reply, `${imageFileName(own)}.${ending}`, `image/${ending}`, bytes)
   })
 
-  const star = (path: string, isFavourite: boolean, change: FolderStore['add']) =>
+  const star = (path: string, isFavourite: boolean, change: FolderStore['add' | 'take']) =>
     app.post(path, { schema: { params: ownParams, body: backBody } }, async (request, reply) => {
       const { slug } = request.params
       const { id } = sessionOf(request).caller.account

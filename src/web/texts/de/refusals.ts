@@ -15,6 +15,14 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
   ],
   ['Choose a folder, or name a new one.', 'Wähle einen Ordner, oder gib einem neuen einen Namen.'],
   ['Select one or more images first.', 'Wähle zuerst ein oder mehrere Bilder aus.'],
+  [
+    'None of these images is yours any more: reload the page.',
+    'Keines dieser Bilder gehört dir noch: Lade die Seite neu.',
+  ],
+  [
+    'The file of this image is missing on the server: tell its operator.',
+    'Die Datei dieses Bildes fehlt auf dem Server: Sag es dem Betreiber.',
+  ],
   ['Select {} images at most.', 'Wähle höchstens {} Bilder aus.'],
   ['Select exactly two images to compare them.', 'Wähle genau zwei Bilder aus, um sie zu vergleichen.'],
   ['It is too late: these images are deleted for good.', 'Es ist zu spät: Diese Bilder sind endgültig gelöscht.'],
