@@ -65,7 +65,7 @@ export const SecretField = ({ id, label, value }: { id: string; label: string; v
     <div class="beside">
       <input id={id} class="mono" value={value} readonly autofocus autocomplete="off" spellcheck={false} />
       <button class="primary" type="button" data-copy={`#${id}`}>
-        {useTexts().site.copy}
+        {useTexts().parts.copy}
       </button>
     </div>
   </div>

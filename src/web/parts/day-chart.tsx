@@ -25,14 +25,14 @@ interface Bar {
 function barsOf(
   days: readonly { readonly day: string; readonly value: number }[],
   size: number,
-  { day, site }: Texts,
+  { day, parts }: Texts,
 ): Bar[] {
   const bars: Bar[] = []
   for (let end = days.length; end > 0; end -= size) {
     const its = days.slice(Math.max(0, end - size), end)
     const [first, last] = [day(its[0]?.day ?? ''), day(its.at(-1)?.day ?? '')]
     bars.unshift({
-      name: first === last ? first : site.chart.range(first, last),
+      name: first === last ? first : parts.chart.range(first, last),
       value: its.reduce((sum, { value }) => sum + value, 0),
     })
   }
@@ -46,7 +46,7 @@ export function DayChart<Day extends { readonly day: string }>(props: DayChartPr
   const per = days.length > MOST_DAYS ? 'week' : 'day'
   const texts = useTexts()
   const { number, day, headOf, countOf } = texts
-  const { chart } = texts.site
+  const { chart } = texts.parts
   const counted = countOf[noun]
   const bars = barsOf(days, per === 'week' ? 7 : 1, texts)
   const total = bars.reduce((sum, { value }) => sum + value, 0)

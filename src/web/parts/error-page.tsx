@@ -4,10 +4,10 @@ import { inWords } from '../texts/refusals.js'
 import { type Texts, useTexts } from '../texts/texts.js'
 import { Layout } from './layout.js'
 
-const headingOf = ({ code }: AppError, { site: { errors } }: Texts): string =>
+const headingOf = ({ code }: AppError, { parts: { errors } }: Texts): string =>
   (errors.headings as Partial<Record<ErrorCode, string>>)[code] ?? errors.other
 const sentenceOf = ({ code, message }: AppError, texts: Texts): string =>
-  code === 'internal' ? texts.site.errors.internal : inWords(message, texts)
+  code === 'internal' ? texts.parts.errors.internal : inWords(message, texts)
 
 export const ErrorPage = ({ error, request }: { error: AppError; request: FastifyRequest }) => {
   const texts = useTexts()
@@ -29,7 +29,7 @@ interface NoticePageProps {
 
 /** A page with one sentence: why there is nothing else. */
 export const NoticePage = ({ heading, children, request, requestId }: NoticePageProps) => {
-  const { errors } = useTexts().site
+  const { errors } = useTexts().parts
   return (
     <Layout title={heading} signedIn={request.signedIn ?? null} path={request.url} class="notice">
       <section class="card">

@@ -50,7 +50,7 @@ export const Layout = ({
   children,
   ...props
 }: LayoutProps) => {
-  const { site, language } = useTexts()
+  const { parts, language } = useTexts()
   return (
     <html lang={language}>
       <head>
@@ -72,24 +72,24 @@ export const Layout = ({
         {script && <script src={assetUrl(script)} defer />}
         {head}
       </head>
-      <body data-texts={JSON.stringify({ ...site.script, ...scriptTexts })}>
+      <body data-texts={JSON.stringify({ ...parts.script, ...scriptTexts })}>
         <a class="skip" href="#main">
-          {site.skip}
+          {parts.skip}
         </a>
         <header class="site">
           <a class="brand" href="/">
             <span class="mark" aria-hidden="true" />
             Easel
           </a>
-          <nav aria-label={site.navigation}>
+          <nav aria-label={parts.navigation}>
             {(signedIn ? LINKS : LINKS.slice(-1)).map(([href, name]) => (
               <NavLink href={href} path={path}>
-                {site.links[name]}
+                {parts.links[name]}
               </NavLink>
             ))}
             {signedIn?.role === 'operator' && (
               <NavLink href="/operator" path={path}>
-                {site.links.operator}
+                {parts.links.operator}
               </NavLink>
             )}
           </nav>
@@ -100,13 +100,13 @@ export const Layout = ({
               </a>
               <form method="post" action="/sign-out">
                 <button class="plain" type="submit">
-                  {site.signOut}
+                  {parts.signOut}
                 </button>
               </form>
             </div>
           ) : (
             <div class="me">
-              <a href="/sign-in">{site.signIn}</a>
+              <a href="/sign-in">{parts.signIn}</a>
             </div>
           )}
         </header>
@@ -126,10 +126,10 @@ const NavLink = ({ href, path, children }: { href: string; path: string; childre
 
 /** What #credits holds; fragments that change the balance send it along. */
 export const Credits = ({ of: credits }: { of: number }) => {
-  const { site, number } = useTexts()
+  const { parts: words, number } = useTexts()
   return (
     <>
-      <b>{number(credits)}</b> {site.credits(credits)}
+      <b>{number(credits)}</b> {words.credits(credits)}
     </>
   )
 }

@@ -10,7 +10,7 @@ interface PagerProps {
 
 /** The way to the next page of a list, and back to its beginning. */
 export const Pager = ({ first, next }: PagerProps) => {
-  const { pages } = useTexts().site
+  const { pages } = useTexts().parts
   return first || next ? (
     <nav class="row pages" aria-label={pages.label}>
       {first && (
@@ -74,7 +74,7 @@ interface ShortcutHelpProps {
 
 /** A button, and the dialog that it and `?` open: the page's keys, and a switch for who has letters do other things. */
 export const ShortcutHelp = ({ keys }: ShortcutHelpProps) => {
-  const { shortcuts } = useTexts().site
+  const { shortcuts } = useTexts().parts
   return (
     <>
       <button class="plain small shortcuts-open" type="button" hidden>
@@ -132,7 +132,7 @@ export const Field = ({ id, name = id, label, hint, ...input }: FieldProps) => (
 
 /** A subscription's state. */
 export const StatusBadge = ({ status }: { status: string }) => {
-  const statuses: Readonly<Record<string, string>> = useTexts().site.statuses
+  const statuses: Readonly<Record<string, string>> = useTexts().parts.statuses
   return (
     <span class={`badge ${status === 'active' ? 'good' : 'bad'}`}>
       {statuses[status] ?? status.replaceAll('_', ' ')}

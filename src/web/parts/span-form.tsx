@@ -41,7 +41,7 @@ interface SpanFormProps {
 /** The choice of a page's time. */
 export const SpanForm = ({ path, span }: SpanFormProps) => {
   const { to: today } = requireSpan({})
-  const words = useTexts().site.span
+  const words = useTexts().parts.span
   return (
     <form class="row time" method="get" action={path}>
       <Field id="from" label={words.from} type="date" value={span.from} />

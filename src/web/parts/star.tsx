@@ -11,7 +11,7 @@ export const Star = ({ image: { slug, isFavourite } }: { image: Pick<OwnImage, '
       formaction={path}
       hx-post={path}
       hx-swap="outerHTML"
-      aria-label={useTexts().site.favourite}
+      aria-label={useTexts().parts.favourite}
       aria-pressed={isFavourite ? 'true' : 'false'}
     >
       {isFavourite ? '★' : '☆'}

@@ -49,9 +49,9 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** A browser in plain words, from what it calls itself. */
-export function browserName(userAgent: string | null, { site }: Pick<Texts, 'site'> = en): string {
+export function browserName(userAgent: string | null, { parts }: Pick<Texts, 'parts'> = en): string {
   const name = (of: typeof BROWSERS) => of.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
-  const browser = name(BROWSERS) ?? site.browser.unknown
+  const browser = name(BROWSERS) ?? parts.browser.unknown
   const system = name(SYSTEMS)
-  return system ? site.browser.on(browser, system) : browser
+  return system ? parts.browser.on(browser, system) : browser
 }

@@ -22,7 +22,7 @@ export const LanguageForm = ({ offered, chosen }: LanguageFormProps) => {
             <option value="">{words.ofBrowser}</option>
             {offered.map((it) => (
               <option value={it} lang={it} selected={it === chosen}>
-                {textsIn(it).site.languageName}
+                {textsIn(it).parts.languageName}
               </option>
             ))}
           </select>

@@ -168,7 +168,7 @@ const CreateForm = ({ keys, models, name = '', problem }: KeysView) => {
 
 const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
   const { subscription } = signedIn.caller.account
-  const { keys, site } = useTexts()
+  const { keys, parts } = useTexts()
   const { noSubscription: words } = keys
   return (
     <section class="card stack" aria-labelledby="no-subscription">
@@ -177,7 +177,7 @@ const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
         {subscription
           ? words.plan(
               <bdi>{subscription.plan}</bdi>,
-              (site.statuses as Partial<Record<string, string>>)[subscription.status] ?? subscription.status,
+              (parts.statuses as Partial<Record<string, string>>)[subscription.status] ?? subscription.status,
               subscription.status === 'expired' && <Moment at={subscription.endDate} only="date" />,
             )
           : words.none}{' '}

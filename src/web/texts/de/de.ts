@@ -3,10 +3,10 @@ import { account } from './account.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
 import { keys } from './keys.js'
-import { site } from './site.js'
+import { parts } from './parts.js'
 import { usage } from './usage.js'
 import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
 
 /** The site in German. */
-export const de: Texts = { ...formats, ...words, site, account, billing, gallery, keys, usage, webhooks }
+export const de: Texts = { ...formats, ...words, parts, account, billing, gallery, keys, usage, webhooks }

@@ -2,13 +2,13 @@ import { account } from './account.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
 import { keys } from './keys.js'
-import { site } from './site.js'
+import { parts } from './parts.js'
 import { usage } from './usage.js'
 import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
 
 /** The site in English. */
-export const en = { ...formats, ...words, site, account, billing, gallery, keys, usage, webhooks }
+export const en = { ...formats, ...words, parts, account, billing, gallery, keys, usage, webhooks }
 
 /** What every language has to say. */
 export type Texts = typeof en

@@ -1,6 +1,6 @@
 import type { Texts } from '../en/en.js'
 
-export const site: Texts['site'] = {
+export const parts: Texts['parts'] = {
   languageName: 'Deutsch',
   skip: 'Zum Inhalt',
   navigation: 'Website',

@@ -1,5 +1,5 @@
 /** What stands on many pages: the header, errors, forms. */
-export const site = {
+export const parts = {
   /** Of the language, in its own words. */
   languageName: 'English',
   skip: 'Skip to content',
