@@ -1,6 +1,6 @@
 /** JSON files that commands import. */
-import { readFile } from 'node:fs/promises'
 import { entriesOf } from '../http/shared/entries.js'
+import { parseJson, readBytes } from '../lib/json-file.js'
 import { OperatorError } from './operator-error.js'
 
 /**
@@ -14,20 +14,23 @@ export async function readEntries<T>(
   what: string,
   toEntry: (value: unknown) => T | Promise<T>,
 ): Promise<T[]> {
-  const list = parseJson(path, await readText(path))
+  const list = parsed(path, await readText(path))
   if (!Array.isArray(list)) throw new OperatorError(`${path} must hold a JSON array of ${what}.`)
   return entriesOf(list, toEntry)
 }
 
-export const readText = (path: string): Promise<string> =>
-  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(`${path} can't be read (${error.code}): give the path of a JSON file.`)
-  })
-
-function parseJson(path: string, content: string): unknown {
+export async function readText(path: string): Promise<string> {
   try {
-    return JSON.parse(content.replace(/^\ufeff/, ''))
+    return readBytes(path).toString('utf8')
   } catch (error) {
-    throw new OperatorError(`${path} is not valid JSON: ${(error as Error).message}.`)
+    throw new OperatorError(`${path} ${(error as Error).message}: give the path of a JSON file.`)
+  }
+}
+
+function parsed(path: string, content: string): unknown {
+  try {
+    return parseJson(content)
+  } catch (error) {
+    throw new OperatorError(`${path} ${(error as Error).message}.`)
   }
 }

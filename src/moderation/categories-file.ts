@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { readJsonFile } from '../lib/json-file.js'
 import defaultCategories from './default-categories.json' with { type: 'json' }
 import { toTerm } from './engine/term-trie.js'
 import type { Rule } from './rules-moderator.js'
@@ -60,40 +60,9 @@ export function configuredRules(path: string | undefined): Rule[] {
 }
 
 function readJson(path: string): unknown {
-  let text = ''
   try {
-    text = readFileSync(path, 'utf8')
-    return JSON.parse(text)
+    return readJsonFile(path)
   } catch (error) {
-    if (!(error instanceof SyntaxError)) {
-      const reason = (error as NodeJS.ErrnoException).code ?? String(error)
-      throw new ModerationRulesError(`MODERATION_RULES: the file ${path} can't be read (${reason}).`)
-    }
-    const before = text.slice(0, faultIn(text, String(error))).split('\n')
-    const place = `line ${before.length}, column ${(before.at(-1) as string).length + 1}`
-    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} is not valid JSON from ${place} on.`)
-  }
-}
-
-/** Where the JSON stops being valid. V8 names some places only; an unexpected token ends the shortest faulty text. */
-function faultIn(text: string, fault: string): number {
-  const named = /at position (\d+)/.exec(fault)?.[1]
-  if (named !== undefined) return Number(named)
-  if (!fault.includes('Unexpected token')) return text.length
-  let [sound, faulty] = [0, text.length]
-  while (faulty - sound > 1) {
-    const middle = (sound + faulty) >> 1
-    if (hasUnexpectedToken(text.slice(0, middle))) faulty = middle
-    else sound = middle
-  }
-  return sound
-}
-
-function hasUnexpectedToken(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return false
-  } catch (error) {
-    return String(error).includes('Unexpected token')
+    throw new ModerationRulesError(`MODERATION_RULES: the file ${path} ${(error as Error).message}.`)
   }
 }

@@ -377,7 +377,7 @@ describe('models import', () => {
 
   it('says what is wrong with the file', async () => {
     expect(await refusal({ models: [] })).toMatch(/models\.json must hold a JSON array of model versions\.$/)
-    expect(await refusal('[{]')).toMatch(/models\.json is not valid JSON: .+\.$/)
+    expect(await refusal('[{]')).toMatch(/models\.json is not valid JSON from line 1, column 3 on\.$/)
     expect(await easel.error('models import /no/such.json')).toBe(
       "/no/such.json can't be read (ENOENT): give the path of a JSON file.",
     )
