@@ -39,7 +39,7 @@ export function mcpEndpoint(app: App, options: McpEndpointOptions, keyRevoked: K
   const images = imageAnswerLimit()
   let loading: Promise<Protocol> | undefined
   const protocol = () => {
-    loading ??= loadProtocol(tools).catch((error) => {
+    loading ??= loadProtocol(tools, app.site.name).catch((error) => {
       loading = undefined
       throw error
     })

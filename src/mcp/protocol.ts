@@ -1,8 +1,9 @@
 import type { CallToolResult, ServerNotification } from '@modelcontextprotocol/sdk/types.js'
 import type { Tool, ToolResult } from './tool.js'
 
-const INSTRUCTIONS =
-  'Easel draws images from text prompts on its own GPU servers, for credits of the account whose key is used. ' +
+/** @param name of the installation */
+const instructions = (name: string) =>
+  `${name} draws images from text prompts on its own GPU servers, for credits of the account whose key is used. ` +
   'generate_image does it all in one call, or answers with an id for get_generation if it takes long; list_models says ' +
   'which styles there are, get_account what is left.'
 
@@ -32,18 +33,18 @@ const READ = ['content-type', 'mcp-protocol-version'] as const
  * The Model Context Protocol over HTTP, without state: each request has a protocol server of its own, so that it may
  * reach any of our servers. The SDK is imported here, with the first request, because few servers meet an agent.
  */
-export async function loadProtocol(tools: readonly Tool[]) {
+export async function loadProtocol(tools: readonly Tool[], name: string) {
   const [{ Server }, { WebStandardStreamableHTTPServerTransport }, types] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/index.js'),
     import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
     import('@modelcontextprotocol/sdk/types.js'),
   ])
   const { CallToolRequestSchema, ListToolsRequestSchema, McpError, ErrorCode } = types
-  const info = { name: 'easel', title: 'Easel', version: '1.0.0' }
+  const info = { name: 'easel', title: name, version: '1.0.0' }
   const listed = { tools: tools.map(({ listed }) => listed()) as never[] }
 
   return async ({ message, headers, url, isStream, callTool, onSend }: Incoming): Promise<Response> => {
-    const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
+    const server = new Server(info, { capabilities: { tools: {} }, instructions: instructions(name) })
     server.setRequestHandler(ListToolsRequestSchema, () => listed)
     server.setRequestHandler(CallToolRequestSchema, ({ params }, { sendNotification }) => {
       const tool = tools.find(({ name }) => name === params.name)

@@ -3,11 +3,16 @@ import type { SendMail } from '../core/accounts/account-mails.js'
 const CONNECT_MS = 10_000
 const SILENT_MS = 15_000
 
+interface Sender {
+  readonly name: string
+  readonly address: string
+}
+
 /**
  * Sends mails through the server of SMTP_URL: `smtps:` over TLS from the start, `smtp:` with STARTTLS where the server
  * offers it, and never a password without.
  */
-export function smtpMail(smtpUrl: string, from: string): SendMail {
+export function smtpMail(smtpUrl: string, from: string | Sender): SendMail {
   return async ({ to, subject, text }) => {
     const { createTransport } = await import('nodemailer') // few servers ever send one
     const transport = createTransport({

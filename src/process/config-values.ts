@@ -31,6 +31,13 @@ const plainHttpUrl = z.string().refine(
   },
 )
 
+/** Control and formatting characters would change how what stands around it is read. */
+const NAME = 'must have 1 to 40 characters, in one line'
+export const siteName = z
+  .string(NAME)
+  .trim()
+  .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,40}$/u, NAME)
+
 export const httpUrl = plainHttpUrl.transform((text) => text.replace(/\/+$/, ''))
 
 /** Pages, cookies and the paths of the interfaces begin at the root of their host. */

@@ -12,6 +12,7 @@ import {
   origins,
   postgresUrl,
   redisUrl,
+  siteName,
   storageUrl,
   urlWith,
   urlWithoutPassword,
@@ -72,6 +73,8 @@ const variables = z.object({
   WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
   SITE_LANGUAGES: languages,
   SIGN_UP: z.enum(['open', 'closed'], 'must be open or closed').default('closed'),
+  SITE_NAME: siteName.optional(),
+  SITE_FILE: z.string().optional(),
   SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
   MAIL_FROM: z
     .string()
@@ -186,8 +189,10 @@ export function parseConfig(env: Record<string, string | undefined>) {
     languages: v.SITE_LANGUAGES,
     /** Whether people may make an account on the website. */
     signUpIsOpen: v.SIGN_UP === 'open',
-    /** Without `smtpUrl` mails go to the log and to /operator/mails. */
-    mail: { smtpUrl: v.SMTP_URL, from: v.MAIL_FROM ?? `Easel <no-reply@${new URL(baseUrl).hostname}>` },
+    /** What the installation shows of itself; `name` comes before that of the file. */
+    site: { name: v.SITE_NAME, file: v.SITE_FILE },
+    /** Without `smtpUrl` mails go to the log and to /operator/mails; without `from` the site's name sends them. */
+    mail: { smtpUrl: v.SMTP_URL, from: v.MAIL_FROM },
     /** The identity provider, where there is one. */
     oidc:
       v.OIDC_ISSUER && v.OIDC_CLIENT_ID && v.OIDC_CLIENT_SECRET

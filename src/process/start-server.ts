@@ -43,6 +43,7 @@ import type { Config } from './config.js'
 import { openFoundation, type ProcessOptions } from './foundation.js'
 import { openHealthPort, readiness } from './health.js'
 import { openPayment } from './open-payment.js'
+import { openSite } from './open-site.js'
 import { type Payment, startBilling } from './start-billing.js'
 import { startUpNext } from './start-up-next.js'
 import { startWebhooks } from './start-webhooks.js'
@@ -90,6 +91,7 @@ export interface ServerOptions extends ProcessOptions {
 
 /** Wires the HTTP server and listens. It ends in this order: new work, waiting clients, background work, stores. */
 export async function startServer(config: Config, log: Logger, options: ServerOptions = {}) {
+  const { site, assets } = openSite(config)
   const moderator = createModerator({ ...config.moderation, logger: log })
   const { probeBytes } = options
   const images = await openImageStore({ ...config, probeBytes }, log)
@@ -147,8 +149,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const imageChecks = { vital: false, problem: images.problem }
   const ready = readiness({ ...foundation.checks, moderation, images: imageChecks }, () => draining.signal.aborted)
   const published = publishedImages(db)
-  const site = startWebsite(config, log, foundation, {
-    ports,
+  const { website, stop: stopWebsite } = startWebsite(config, log, foundation, {
+    ...{ ports, site, assets },
     published,
     provider: payment?.provider,
     leaving: leaving.signal,
@@ -161,6 +163,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       metrics?.requests(app)
     },
     trustedProxies: config.trustedProxies,
+    site,
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
     openFile: images.open,
@@ -189,7 +192,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
       ports: adminPorts(config, foundation, images, ports, payment?.provider),
       ...{ authentication, limit, baseUrl: config.baseUrl },
     },
-    website: site.website,
+    website,
     agents: mcp({
       ports: { ...ports, scaleForModel },
       authentication,
@@ -219,7 +222,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     if (app.server.listening) await (options.notice ?? (options.noticeMs && after(options.noticeMs)))
     // Later webhooks are sent by other servers, or by this one after its restart.
     await Promise.all([app.close(), webhooks.stop(), billing?.stop(), upNext.stop()])
-    await site.stop()
+    await stopWebsite()
     clearTimeout(waitersEnd)
     takedowns.stop()
     stopChecks()

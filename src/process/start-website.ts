@@ -1,11 +1,12 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { accountMails, keepMails } from '../core/accounts/account-mails.js'
+import { accountMails, keepMails, mailOrigin } from '../core/accounts/account-mails.js'
 import { startNoticeMails } from '../core/accounts/notices.js'
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { shop } from '../core/billing/shop.js'
 import type { PublishedImages } from '../core/images/ports.js'
+import type { Site } from '../core/site.js'
 import { ownKeyStore } from '../db/accounts/api-keys.js'
 import { identityStore } from '../db/accounts/identities.js'
 import { spendingStore } from '../db/accounts/ledger.js'
@@ -34,6 +35,7 @@ import type { PersonalApiPorts } from '../http/shared/ports.js'
 import { identityProvider } from '../outbound/identity-provider.js'
 import { smtpMail } from '../outbound/smtp-mail.js'
 import { website } from '../web/server/website.js'
+import type { Asset } from '../web/shared/assets.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
 import { paymentOrigins } from './open-payment.js'
@@ -47,6 +49,9 @@ interface Shared {
   /** The Personal Access API's. */
   readonly ports: PersonalApiPorts
   readonly published: PublishedImages
+  readonly site: Site
+  /** What the site has of its own, such as its mark. */
+  readonly assets: readonly Asset[]
   /** Undefined: nothing is sold. */
   readonly provider: PaymentProvider | undefined
   readonly leaving: AbortSignal
@@ -85,7 +90,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
   }
   const shop = shared.provider && openShop(shared.provider, db, log)
   const options = { ...config, ports: all, provider, shop, paymentOrigins: paymentOrigins(config) }
-  return { website: website({ ...options, leaving: shared.leaving }), stop }
+  return { website: website({ ...options, assets: shared.assets, leaving: shared.leaving }), stop }
 }
 
 const openShop = (provider: PaymentProvider, db: Database, log: Logger) =>
@@ -99,13 +104,17 @@ function startSigningIn(
   { baseUrl, mail, oidc }: Config,
   log: Logger,
   { db, counter }: Foundation,
-  { mailPollMs }: Shared,
+  { mailPollMs, site: { name } }: Shared,
 ) {
   const credentials = credentialStore(db)
   const unsentMails = unsentMailStore(db)
   if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
-  const send = mail.smtpUrl === undefined ? keepMails(unsentMails, log) : smtpMail(mail.smtpUrl, mail.from)
-  const mails = accountMails({ credentials, send, counter, log }, baseUrl)
+  const send =
+    mail.smtpUrl === undefined
+      ? keepMails(unsentMails, log)
+      : smtpMail(mail.smtpUrl, mail.from ?? { name, address: `no-reply@${new URL(baseUrl).hostname}` })
+  const origin = mailOrigin(name, baseUrl)
+  const mails = accountMails({ credentials, send, counter, log }, origin)
   // Without a mail server an operator would have to pass on each of them.
   const sendsNotices = mail.smtpUrl !== undefined
   const notices = noticeStore(db)
@@ -113,7 +122,7 @@ function startSigningIn(
     Promise.all([credentials.forgetExpired(), notices.forgetOld()]).catch((err) =>
       log.warn({ err }, 'expired links and old notices are forgotten an hour later'),
     )
-  const noticeMails = sendsNotices ? startNoticeMails({ notices, send, log }, baseUrl, mailPollMs) : undefined
+  const noticeMails = sendsNotices ? startNoticeMails({ notices, send, log }, origin, mailPollMs) : undefined
   const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()
   void forget()
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`

@@ -124,6 +124,11 @@ describe('the main host', () => {
     expect(JSON.stringify(services.redis?.command)).toMatch(/"--requirepass","\$\{EASEL_PASSWORD:\?/)
   })
 
+  it('lets both servers read the site’s own files, and nobody write them', () => {
+    for (const { volumes } of [services.server, services['server-2']] as Service[])
+      expect(volumes).toEqual(['images:/data/images', './deploy/site:/etc/easel/site:ro,z'])
+  })
+
   it('forbids Redis to evict anything', () => {
     expect(JSON.stringify(services.redis?.command)).toContain('"--maxmemory-policy","noeviction"')
   })
@@ -139,7 +144,7 @@ describe('the main host', () => {
 it('mounts the files of this host with the label that SELinux asks for', () => {
   const mounts = all.flatMap(([, { volumes = [] }]) => volumes).filter((mount) => typeof mount === 'string')
   const ofThisHost = mounts.filter((mount) => /^[./$]/.test(mount))
-  expect(ofThisHost).toHaveLength(5)
+  expect(ofThisHost).toHaveLength(7)
   for (const mount of ofThisHost) expect(mount).toMatch(/:(ro,)?z$/)
 })
 

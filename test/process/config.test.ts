@@ -60,6 +60,8 @@ const VARIABLES = [
   'WEBHOOK_ALLOWED_NETWORKS',
   'SITE_LANGUAGES',
   'SIGN_UP',
+  'SITE_FILE',
+  'SITE_NAME',
   'SMTP_URL',
   'MAIL_FROM',
   'OIDC_ISSUER',
@@ -106,7 +108,8 @@ const DEFAULTS = {
   webhooks: { allowHttp: false, allowedNetworks: [] },
   languages: ['en'],
   signUpIsOpen: false,
-  mail: { smtpUrl: undefined, from: 'Easel <no-reply@localhost>' },
+  site: { name: undefined, file: undefined },
+  mail: { smtpUrl: undefined, from: undefined },
   oidc: undefined,
   stripe: undefined,
   paymentGraceDays: 3,
@@ -449,9 +452,16 @@ describe('signing in to the website', () => {
     expect(refusalOf({ ...REQUIRED, SIGN_UP: 'true' })).toBe('SIGN_UP must be open or closed')
   })
 
-  it('sends mail from an address of the site, unless told otherwise', () => {
+  it('has a name of one line', () => {
+    for (const SITE_NAME of ['Atelier', ' Atelier K & Söhne ', '绘'])
+      expect(parse({ SITE_NAME }).site.name).toBe(SITE_NAME.trim())
+    for (const SITE_NAME of [' ', 'x'.repeat(41), 'two\nlines', 'a\u202eb', 'a\0'])
+      expect(refusalOf({ ...REQUIRED, SITE_NAME })).toBe('SITE_NAME must have 1 to 40 characters, in one line')
+  })
+
+  it('sends mail from the address that it is told', () => {
     const from = (env: Record<string, string>) => parse(env).mail.from
-    expect(from({ BASE_URL: 'https://easel.example' })).toBe('Easel <no-reply@easel.example>')
+    expect(from({})).toBeUndefined()
     for (const MAIL_FROM of ['a@b.example', 'The Easel <a@b.example>']) expect(from({ MAIL_FROM })).toBe(MAIL_FROM)
     for (const MAIL_FROM of ['easel', 'a@b, c@d', 'Easel a@b.example', 'Easel\nBcc: <x@y.z>'])
       expect(refusalOf({ ...REQUIRED, MAIL_FROM })).toBe(

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import type { AccountStore } from '../../src/core/accounts/account.js'
 import { release } from '../../src/core/release.js'
+import { DEFAULT_SITE } from '../../src/core/site.js'
 import { type AppOptions, buildApp } from '../../src/http/server/app.js'
 import type { AuthenticationOptions, EventCounter } from '../../src/http/shared/authentication.js'
 import type { App } from '../../src/http/shared/fastify-app.js'
@@ -33,6 +34,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
   return buildApp({
     log: pino({ level: 'silent' }),
     trustedProxies: [],
+    site: DEFAULT_SITE,
     baseUrl: ORIGIN,
     apiBaseUrl: ORIGIN,
     openFile: async () => undefined,
@@ -51,6 +53,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     website: website({
       ...{ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, rateLimit: limit, keyPrefix: 'easel', leaving: signal },
       languages: ['en'],
+      assets: [],
       signUpIsOpen: true,
       provider: { host: 'provider.test', begin: refuse, end: refuse, secret: '' },
       ...{ shop: nothing, paymentOrigins: [] },

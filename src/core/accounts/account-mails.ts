@@ -37,12 +37,24 @@ interface Ports {
   readonly log: Log
 }
 
+/** Where mails come from, as they say it. */
+export interface MailOrigin {
+  readonly baseUrl: string
+  /** `NAME at HOST` */
+  readonly place: string
+}
+
+/** @param name of the installation */
+export const mailOrigin = (name: string, baseUrl: string): MailOrigin => ({
+  baseUrl,
+  place: `${name} at ${new URL(baseUrl).host}`,
+})
+
 /** Mails to one address, whatever they are about and whoever asks for them. */
 const LIMIT = { windowMs: 15 * 60_000, max: 4 } as const
 
 /** Nobody waits for these mails: neither the answer nor its time tells whether there is an account. */
-export function accountMails({ credentials, send, counter, log }: Ports, baseUrl: string): AccountMails {
-  const { host } = new URL(baseUrl)
+export function accountMails({ credentials, send, counter, log }: Ports, { baseUrl, place }: MailOrigin): AccountMails {
   const underway = new Set<Promise<void>>()
   const later = (work: () => Promise<void>) => {
     const done = work()
@@ -64,7 +76,7 @@ export function accountMails({ credentials, send, counter, log }: Ports, baseUrl
         const { url } = await newSignInLink(credentials, accountId, baseUrl)
         const text = `Hello ${username},
 
-this link signs you in to Easel at ${host}. It works once, and ends in
+this link signs you in to ${place}. It works once, and ends in
 ${LINK_MINUTES} minutes:
 
 ${url}
@@ -72,7 +84,7 @@ ${url}
 You get this mail because somebody asked for it on our sign-in page. If that was not
 you, ignore it: without the link nobody can do anything.
 `
-        await send({ to: email, subject: `Sign in to ${host}`, text })
+        await send({ to: email, subject: `Sign in to ${place}`, text })
       }),
 
     // Without the name: a stranger may have chosen it, and the reader takes each word for ours.
@@ -83,14 +95,14 @@ you, ignore it: without the link nobody can do anything.
         await credentials.addLink(accountId, hashToken(token), email)
         const text = `Hello,
 
-somebody made an account on Easel at ${host} with this mail address. If that was you, confirm
+somebody made an account on ${place} with this mail address. If that was you, confirm
 the address with this link. It works once, and ends in ${LINK_MINUTES} minutes:
 
 ${baseUrl}/confirm-email?token=${token}
 
 If it was not you, ignore this mail: the account then never gets your address.
 `
-        await send({ to: email, subject: `Confirm your address for ${host}`, text })
+        await send({ to: email, subject: `Confirm your address for ${place}`, text })
       }),
 
     settled: () => Promise.all(underway),

@@ -1,7 +1,7 @@
 /** What an account is told of its credits and its subscription: the mails. Postgres writes each notice with its cause. */
 import type { Log } from '../log.js'
 import type { Subscription } from './account.js'
-import type { SendMail } from './account-mails.js'
+import type { MailOrigin, SendMail } from './account-mails.js'
 
 type ChangedSubscription = Omit<Subscription, 'endDate'> & { readonly endDate: string }
 
@@ -56,7 +56,7 @@ const FAILURES_IN_A_ROW = 5
 /** Sends the mails of notices, in any number of processes, until it is stopped. */
 export function startNoticeMails(
   { notices, send, log }: Ports,
-  baseUrl: string,
+  origin: MailOrigin,
   pollMs = POLL_MS,
 ): { stop(): Promise<void> } {
   let stopped = false
@@ -65,7 +65,7 @@ export function startNoticeMails(
     let failures = 0
     try {
       for (let due = await notices.claim(); due; due = stopped ? undefined : await notices.claim()) {
-        const mail = mailOf(due, baseUrl)
+        const mail = mailOf(due, origin)
         try {
           if (mail) await send(mail)
           failures = 0
@@ -98,47 +98,47 @@ export function startNoticeMails(
 }
 
 /** Undefined: there is nothing to say, or it is not wanted. */
-function mailOf(notice: DueNotice, baseUrl: string) {
+function mailOf(notice: DueNotice, origin: MailOrigin) {
   const { username, email, mailsOff } = notice
-  const said = textOf(notice, new URL(baseUrl).host, baseUrl)
+  const said = textOf(notice, origin)
   if (!email || !said || mailsOff.includes(said.mail)) return undefined
   const text = `Hello ${username},
 
 ${said.text}
 
-You can turn these mails off at ${baseUrl}/account#mails
+You can turn these mails off at ${origin.baseUrl}/account#mails
 `
   return { to: email, subject: said.subject, text }
 }
 
-function textOf({ kind, data }: Notice, host: string, baseUrl: string) {
+function textOf({ kind, data }: Notice, { place, baseUrl }: MailOrigin) {
   if (kind === 'credits.low')
     return {
       mail: 'credits.low',
-      subject: `Few credits are left at ${host}`,
-      text: `your account at ${host} has ${data.credits} ${data.credits === 1 ? 'credit' : 'credits'} left, fewer than a fifth of what it
-held when credits were last added. See what they went to: ${baseUrl}/usage`,
+      subject: `Few credits are left on ${place}`,
+      text: `your account on ${place} has ${data.credits} ${data.credits === 1 ? 'credit' : 'credits'} left,
+fewer than a fifth of what it held when credits were last added. See what they went to: ${baseUrl}/usage`,
     } as const
   if (kind === 'credits.out')
     return {
       mail: 'credits.out',
-      subject: `No credits are left at ${host}`,
-      text: `your account at ${host} has no credits left, so it can make no images until credits are
+      subject: `No credits are left on ${place}`,
+      text: `your account on ${place} has no credits left, so it can make no images until credits are
 added. See what they went to: ${baseUrl}/usage`,
     } as const
   if (kind === 'payment.failed')
     return {
       mail: 'payment.failed',
-      subject: `A payment at ${host} has failed`,
-      text: `the payment for your plan ${data.plan} at ${host} has failed. It will be tried again; unless it succeeds, you
+      subject: `A payment on ${place} has failed`,
+      text: `the payment for your plan ${data.plan} on ${place} has failed. It will be tried again; unless it succeeds, you
 can make images until ${data.endDate.slice(0, 10)} (UTC). Check your means of payment: ${baseUrl}/account`,
     } as const
   const { subscription } = data
   if (subscription?.status !== 'expired') return undefined
   return {
     mail: 'subscription.ended',
-    subject: `Your subscription at ${host} has ended`,
-    text: `your subscription of the plan ${subscription.plan} at ${host} has ended on ${subscription.endDate.slice(0, 10)} (UTC). Your
+    subject: `Your subscription on ${place} has ended`,
+    text: `your subscription of the plan ${subscription.plan} on ${place} has ended on ${subscription.endDate.slice(0, 10)} (UTC). Your
 images stay where they are; to make new ones, renew it: ${baseUrl}/account`,
   } as const
 }

@@ -6,6 +6,7 @@ import { AppError } from '../../core/errors.js'
 import { GENERATION_ID } from '../../core/generations/generation.js'
 import type { OpenPublicFile, PublishedImages } from '../../core/images/ports.js'
 import type { Release } from '../../core/release.js'
+import type { Site } from '../../core/site.js'
 import { type AdminApiOptions, adminApi } from '../admin-api/plugin.js'
 import { type BillingOptions, billingRoutes } from '../billing/billing-routes.js'
 import { type CreateImageApiOptions, createImageApi } from '../create-image-api/plugin.js'
@@ -34,6 +35,7 @@ export interface AppOptions {
   /** Adds hooks that see each request first and last. */
   readonly observe?: ((app: App) => void) | undefined
   readonly trustedProxies: readonly string[]
+  readonly site: Site
   readonly baseUrl: string
   readonly apiBaseUrl: string
   /** What /cdn serves. */
@@ -70,6 +72,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const app = createInstance(options)
   app.decorate('pollUrl', (id: string) => `${options.baseUrl}/api/v1/generate/${id}`)
   app.decorate('pageUrl', (slug: string) => `${options.baseUrl}/image/${slug}`)
+  app.decorate('site', options.site)
   app.setErrorHandler(handleErrors)
   handleNotFound(app, options.website.notFound)
   options.observe?.(app)

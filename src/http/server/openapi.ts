@@ -3,15 +3,17 @@ import { fastify, type RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { ERROR_CODES } from '../../core/errors.js'
+import type { Site } from '../../core/site.js'
 import type { Descriptions } from '../shared/api-descriptions.js'
 import { statusOf } from '../shared/error-bodies.js'
 import { type App, schemaController } from '../shared/fastify-app.js'
 import { ADMIN_MEANINGS, ADMIN_TAGS, MEANINGS, TAGS } from './openapi-words.js'
 
-/** The public origins of the Personal Access API and of Create Image. */
+/** The public origins of the Personal Access API and of Create Image, and whose they are. */
 interface ApiOrigins {
   readonly baseUrl: string
   readonly apiBaseUrl: string
+  readonly site: Site
 }
 
 const textHeader = (description: string) => ({ description, schema: { type: 'string' as const } })
@@ -123,7 +125,7 @@ const tagsOf = (tags: Readonly<Record<string, string>>) =>
 
 const apiInfo = (origins: ApiOrigins) => ({
   info: {
-    title: 'Easel',
+    title: origins.site.name,
     version: '1.0.0',
     summary: 'Image generation from text prompts',
     description:

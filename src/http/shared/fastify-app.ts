@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { Site } from '../../core/site.js'
 
 /** Fastify as every route and hook here gets it: its schemas are zod's. */
 export type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
@@ -24,5 +25,7 @@ declare module 'fastify' {
     pollUrl(generationId: string): string
     /** The website's page of an image. */
     pageUrl(slug: string): string
+    /** What this installation shows of itself. */
+    site: Site
   }
 }

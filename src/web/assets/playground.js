@@ -283,7 +283,7 @@ document.addEventListener('htmx:error', ({ target }) => {
   if (target !== form) return
   const sentence = document.createElement('p')
   sentence.className = 'problem'
-  sentence.textContent = 'Easel could not be reached. Check your connection, then press Generate again.'
+  sentence.textContent = 'The server could not be reached. Check your connection, then press Generate again.'
   document.querySelector('#problem').replaceChildren(sentence)
 })
 

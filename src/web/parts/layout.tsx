@@ -2,8 +2,10 @@ import type { FastifyReply } from 'fastify'
 import type { ComponentChildren, VNode } from 'preact'
 import { render } from 'preact-render-to-string'
 import type { SignedIn } from '../../core/accounts/session.js'
-import { ASSETS, assetUrl } from '../shared/assets.js'
+import { ASSETS, assetUrl, defaultIcon } from '../shared/assets.js'
 import { en, TextsOfPage, useTexts } from '../texts/texts.js'
+import { SiteContext, SiteName, useSite } from './site-context.js'
+import { SiteFooter } from './site-links.js'
 
 interface LayoutProps {
   /** Of the tab; the page's own heading is part of its content. */
@@ -51,6 +53,8 @@ export const Layout = ({
   ...props
 }: LayoutProps) => {
   const { parts, language } = useTexts()
+  const { name, mark, accentUrl } = useSite()
+  const icon = mark ?? defaultIcon()
   return (
     <html lang={language}>
       <head>
@@ -61,12 +65,13 @@ export const Layout = ({
         {/* The content security policy forbids the style element that htmx would add. A stream goes on in a hidden tab: one
           that was paused does not always go on when it is seen again. */}
         {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}' />}
-        <title>{`${title} · Easel`}</title>
-        <link rel="icon" type="image/svg+xml" href={assetUrl('easel.svg')} />
+        <title>{`${title} · ${name}`}</title>
+        <link rel="icon" type={icon.type} href={icon.url} />
         <link rel="stylesheet" href={ASSETS.style.url} />
         {[style ?? []].flat().map((sheet) => (
           <link rel="stylesheet" href={assetUrl(sheet)} />
         ))}
+        {accentUrl && <link rel="stylesheet" href={accentUrl} />}
         {live && <script src={ASSETS.htmx.url} defer />}
         <script src={assetUrl('easel.js')} defer />
         {script && <script src={assetUrl(script)} defer />}
@@ -78,8 +83,12 @@ export const Layout = ({
         </a>
         <header class="site">
           <a class="brand" href="/">
-            <span class="mark" aria-hidden="true" />
-            Easel
+            {mark ? (
+              <img class="mark" src={mark.url} width="26" height="26" alt="" />
+            ) : (
+              <span class="mark" aria-hidden="true" />
+            )}
+            <SiteName />
           </a>
           <nav aria-label={parts.navigation}>
             {(signedIn ? LINKS : LINKS.slice(-1)).map(([href, name]) => (
@@ -113,6 +122,7 @@ export const Layout = ({
         <main id="main" tabindex={-1} class={props.class}>
           {children}
         </main>
+        <SiteFooter />
       </body>
     </html>
   )
@@ -143,5 +153,9 @@ export const sendFragment = (reply: FastifyReply, fragment: VNode) =>
   reply.type('text/html; charset=utf-8').send(rendered(reply, fragment))
 
 /** In the language of whoever asked. */
-const rendered = ({ request }: FastifyReply, content: VNode): string =>
-  render(<TextsOfPage.Provider value={request.texts ?? en}>{content}</TextsOfPage.Provider>)
+const rendered = ({ request, server }: FastifyReply, content: VNode): string =>
+  render(
+    <SiteContext.Provider value={server.site}>
+      <TextsOfPage.Provider value={request.texts ?? en}>{content}</TextsOfPage.Provider>
+    </SiteContext.Provider>,
+  )

@@ -41,7 +41,7 @@ import { webhookPageRoutes } from '../pages/webhooks/webhooks-page.js'
 import { ErrorNotice, ErrorPage } from '../parts/error-page.js'
 import { sendFragment, sendPage } from '../parts/layout.js'
 import { isFragment } from '../shared/answers.js'
-import { assetRoutes } from '../shared/assets.js'
+import { assetRoutes, defaultIcon } from '../shared/assets.js'
 import type { WebsiteOptions } from '../shared/ports.js'
 import {
   noSuchPage,
@@ -75,7 +75,7 @@ export function website(options: WebsiteOptions): Website {
       readSession = cookies.read
       registerTexts(app, options.languages)
       app.setErrorHandler((thrown, request, reply) => showError(thrown, request, reply))
-      assetRoutes(app)
+      assetRoutes(app, options.assets, (app.site.mark ?? defaultIcon()).url)
       clientPackageRoute(app)
       homeRoutes(app, options)
       imagePageRoutes(app, options)

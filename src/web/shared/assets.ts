@@ -14,14 +14,21 @@ const { resolve } = createRequire(import.meta.url)
 const own = (...files: readonly string[]) => files.map((file) => readFileSync(join(DIRECTORY, file), 'utf8')).join('\n')
 const ofPackages = (...files: readonly string[]) => files.map((file) => readFileSync(resolve(file), 'utf8')).join('\n')
 
-const asset = (name: string, type: string, text: string) => {
-  const body = Buffer.from(text)
+/** What browsers may keep for ever: a new version has a new name. Every server makes the same name of the same content. */
+export interface Asset {
+  readonly url: string
+  readonly type: string
+  readonly body: Buffer
+}
+
+/** @param name with its ending */
+export const asset = (name: string, type: string, content: string | Buffer): Asset => {
+  const body = Buffer.from(content)
   const hash = createHash('sha256').update(body).digest('base64url').slice(0, 12)
-  // A new version has a new name, so browsers may keep each for ever.
   return { url: `/assets/${name.replace('.', `.${hash}.`)}`, type, body }
 }
 
-const CSS = 'text/css; charset=utf-8'
+export const CSS = 'text/css; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
 
 export const ASSETS = {
@@ -43,6 +50,9 @@ const files = new Map(
     }),
 )
 
+/** The tab's, unless the installation has one of its own. */
+export const defaultIcon = () => ({ url: assetUrl('easel.svg'), type: 'image/svg+xml' })
+
 /** @throws Error if there is no such file in assets/ */
 export function assetUrl(file: string): string {
   const found = files.get(file)
@@ -53,11 +63,25 @@ export function assetUrl(file: string): string {
 /** The text of a file in assets/ that is not served as it is. */
 export const assetText = (file: string): string => own(file)
 
-/** What pages load: styles, scripts, the icon and drawings. */
-export function assetRoutes(app: App): void {
+/**
+ * What pages load: styles, scripts, the icon and drawings.
+ * @param own the installation's, which are not ours: opened by itself, an SVG runs no script and loads nothing
+ */
+export function assetRoutes(app: App, own: readonly Asset[], iconUrl: string): void {
   const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
   for (const { url, type, body } of [...Object.values(ASSETS), ...files.values()])
     app.get(url, async (_request, reply) => reply.headers(headers).type(type).send(body))
+  const contained = {
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    'x-content-type-options': 'nosniff',
+  }
+  for (const { url, type, body } of own)
+    app.get(url, async (_request, reply) =>
+      reply
+        .headers({ ...headers, ...contained })
+        .type(type)
+        .send(body),
+    )
   // Browsers and other programs ask for it unasked.
-  app.get('/favicon.ico', async (_request, reply) => reply.redirect(assetUrl('easel.svg'), 302))
+  app.get('/favicon.ico', async (_request, reply) => reply.redirect(iconUrl, 302))
 }

@@ -26,6 +26,7 @@ import type { UpNextStore } from '../../core/up-next/up-next.js'
 import type { EventCounter } from '../../http/shared/authentication.js'
 import type { PersonalApiPorts } from '../../http/shared/ports.js'
 import type { Language } from '../texts/texts.js'
+import type { Asset } from './assets.js'
 
 export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
@@ -80,6 +81,8 @@ export interface WebsiteOptions {
   readonly signUpIsOpen: boolean
   /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */
   readonly provider?: (IdentityProvider & { readonly secret: string }) | undefined
+  /** What the installation has of its own, such as its mark. */
+  readonly assets: readonly Asset[]
   /** Aborts when this server must stop waiting. */
   readonly leaving: AbortSignal
 }

@@ -52,12 +52,15 @@ describe('the mails of notices', () => {
   it('say that few credits are left, and that none are, and how to turn them off', async () => {
     const { user, take, subjects, text } = await given()
     await take(81)
-    expect(await subjects(1)).toEqual(['Few credits are left at easel.test'])
+    expect(await subjects(1)).toEqual(['Few credits are left on Easel at easel.test'])
     expect(text()).toContain(`Hello ${user.username},`)
     expect(text()).toContain('has 19 credits left')
     expect(text()).toContain('You can turn these mails off at http://easel.test/account#mails')
     await take(19)
-    expect(await subjects(2)).toEqual(['Few credits are left at easel.test', 'No credits are left at easel.test'])
+    expect(await subjects(2)).toEqual([
+      'Few credits are left on Easel at easel.test',
+      'No credits are left on Easel at easel.test',
+    ])
   })
 
   it('say that a subscription has ended, and of its other changes nothing', async () => {
@@ -66,8 +69,8 @@ describe('the mails of notices', () => {
     const soon = new Date(Date.now() + 1000)
     await store.set(user.id, { status: undefined, plan: 'Max', endDate: undefined }, soon)
     await store.set(user.id, { status: undefined, plan: undefined, endDate: soon }, soon)
-    expect(await subjects(1)).toEqual(['Your subscription at easel.test has ended'])
-    expect(text()).toMatch(/the plan Max at easel\.test has ended on \d{4}-\d\d-\d\d/)
+    expect(await subjects(1)).toEqual(['Your subscription on Easel at easel.test has ended'])
+    expect(text()).toMatch(/the plan Max on Easel at easel\.test has ended on \d{4}-\d\d-\d\d/)
   })
 
   it('say that a payment has failed, and until when images can be made', async () => {
@@ -76,7 +79,7 @@ describe('the mails of notices', () => {
       user.id,
       { plan: 'Max', endDate: '2027-02-03T00:00:00.000Z' },
     ])
-    expect(await subjects(1)).toEqual(['A payment at easel.test has failed'])
+    expect(await subjects(1)).toEqual(['A payment on Easel at easel.test has failed'])
     expect(text()).toContain('can make images until 2027-02-03 (UTC)')
   })
 
@@ -88,7 +91,7 @@ describe('the mails of notices', () => {
     await take(90)
     await until(isDone, 'the notice to be left out')
     await take(10)
-    expect(await subjects(1)).toEqual(['No credits are left at easel.test'])
+    expect(await subjects(1)).toEqual(['No credits are left on Easel at easel.test'])
   })
 
   it('wait for none that its mail server refuses, and are sent to no deleted account', async () => {
@@ -99,7 +102,7 @@ describe('the mails of notices', () => {
     await pool.query('UPDATE users SET deleted_at = now() WHERE id = $1', [deleted.user.id])
     const note = `INSERT INTO notices (user_id, kind, data) SELECT unnest($1::uuid[]), 'credits.out', '{"credits": 0}'`
     await pool.query(note, [[refused, deleted, other].map(({ user }) => user.id)])
-    expect(await other.subjects(1)).toEqual(['No credits are left at easel.test'])
+    expect(await other.subjects(1)).toEqual(['No credits are left on Easel at easel.test'])
     await until(deleted.isDone, 'the notice of the deleted account to be left out')
     expect(deleted.text()).toBe('')
     expect(await refused.isDone()).toBe(false)
@@ -126,7 +129,7 @@ describe('the mails of notices', () => {
     await until(async () => (await db.pool.query(tried, [user.id])).rowCount === 1, 'the first try')
     mailbox = await startMailbox({}, port)
     await db.pool.query('UPDATE notices SET mail_at = now() WHERE user_id = $1', [user.id])
-    expect(await subjects(1)).toEqual(['Few credits are left at easel.test'])
+    expect(await subjects(1)).toEqual(['Few credits are left on Easel at easel.test'])
   })
 })
 

@@ -47,7 +47,7 @@ describe('asking for a link', () => {
     await until(async () => mailsTo(user.email).length === 2, 'two mails')
     const [mail] = mailsTo(user.email) as [ReceivedMail]
     expect(mail.text).toMatch(/^From: Easel <hello@easel\.test>$/m)
-    expect(mail.text).toMatch(/^Subject: Sign in to easel\.test$/m)
+    expect(mail.text).toMatch(/^Subject: Sign in to Easel at easel\.test$/m)
     expect(mail.text).toMatch(/^Content-Type: text\/plain/m)
     expect(mail.text).toContain('ignore it')
     const [path, token = ''] = linkIn(mail).split('?token=')

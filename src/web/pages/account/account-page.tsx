@@ -15,6 +15,7 @@ import { DayChart } from '../../parts/day-chart.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
 import { Field, Notices, StatusBadge } from '../../parts/page-parts.js'
+import { PlanLink } from '../../parts/site-links.js'
 import { browserName, counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -132,6 +133,7 @@ const Holdings = ({ signedIn, current, billing }: AccountView) => {
             <span class="quiet">Generating images needs an active subscription.</span>
           )}
         </p>
+        <PlanLink />
       </section>
     </div>
   )

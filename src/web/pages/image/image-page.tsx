@@ -12,6 +12,7 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { NoticePage } from '../../parts/error-page.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
 import { Fact } from '../../parts/page-parts.js'
+import { useSite } from '../../parts/site-context.js'
 import { Star } from '../../parts/star.js'
 import { isFragment } from '../../shared/answers.js'
 import { sendDownload } from '../../shared/download.js'
@@ -41,11 +42,12 @@ interface ImagePageProps {
 function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProps) {
   const { folders, inFolders, imageUrl, pageUrl, baseUrl, signUpIsOpen } = props
   const { modelName, width, height, seed, createdAt } = image
+  const site = useSite()
   const title = `Image made with ${modelName}`
-  const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with Easel.`
+  const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with ${site.name}.`
   const properties: Readonly<Record<string, string>> = {
     'og:type': 'website',
-    'og:site_name': 'Easel',
+    'og:site_name': site.name,
     'og:title': title,
     'og:description': description,
     'og:url': pageUrl,
@@ -93,7 +95,7 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
           )}
           {!signedIn && (
             <a class="button primary" href={signUpIsOpen ? '/sign-up' : '/playground'}>
-              Make your own
+              Make your own with <bdi>{site.name}</bdi>
             </a>
           )}
           {own && (

@@ -18,6 +18,7 @@ import { SecretField } from '../../parts/account-fields.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
+import { PlanLink } from '../../parts/site-links.js'
 import { Moment } from '../../parts/text.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -184,7 +185,7 @@ const NoSubscription = ({ signedIn }: { signedIn: SignedIn }) => {
         {words.later}
       </p>
       <p>
-        <a href="/account">{words.account}</a>
+        <a href="/account">{words.account}</a> <PlanLink />
       </p>
     </section>
   )

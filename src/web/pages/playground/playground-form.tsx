@@ -5,6 +5,7 @@ import { MAX_SEED, SAMPLERS, samplerName } from '../../../core/generations/gener
 import { filledFor } from '../../../core/generations/submit/requested.js'
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
+import { PlanLink } from '../../parts/site-links.js'
 import { Choice, Choices, NumberField } from './choices.js'
 import { bodyOf, type Form, SHAPES } from './form.js'
 import { factsOf, sharedFacts } from './model-facts.js'
@@ -183,7 +184,7 @@ export const ProblemNotice = ({ problem: { text, link, field } }: { problem: Pro
     {link && (
       <>
         {' '}
-        <a href={link[0]}>{link[1]}</a>
+        <a href={link[0]}>{link[1]}</a> {link[0] === '/account' && <PlanLink />}
       </>
     )}
   </p>

@@ -5,6 +5,7 @@ import { Layout, sendPage } from '../../parts/layout.js'
 import { referenceHtml } from '../../parts/reference/reference-html.js'
 import { fencedSamples, markdownFile, referenceMarkdown } from '../../parts/reference/reference-markdown.js'
 import { firstPrograms, LANGUAGES, sampleModelId } from '../../parts/samples.js'
+import { useSite } from '../../parts/site-context.js'
 import { assetText } from '../../shared/assets.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 
@@ -14,6 +15,13 @@ interface PageProps {
   /** `referenceHtml`: it is the same for everybody. */
   readonly body: string
 }
+
+const Description = () => (
+  <meta
+    name="description"
+    content={`Every endpoint of the API of ${useSite().name}: generate images from text over HTTP, with samples in curl, Python and TypeScript.`}
+  />
+)
 
 /** The page of the reference around its body. */
 const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => (
@@ -27,10 +35,7 @@ const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => (
     class="reference"
     head={
       <>
-        <meta
-          name="description"
-          content="Every endpoint of Easel's API: generate images from text over HTTP, with samples in curl, Python and TypeScript."
-        />
+        <Description />
         <link rel="canonical" href={`${baseUrl}/docs`} />
         <link rel="alternate" type="text/markdown" href="/docs.md" />
         <link rel="alternate" type="application/json" href="/openapi.json" title="OpenAPI 3.1" />

@@ -7,6 +7,7 @@ import { networkOf } from '../../../http/shared/networks.js'
 import { MAX_EMAIL_LENGTH, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Field, Notices } from '../../parts/page-parts.js'
+import { SiteName } from '../../parts/site-context.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
@@ -77,7 +78,9 @@ interface LinkPageProps {
 const LinkPage = ({ username, token, next }: LinkPageProps) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in/link">
-      <h1>Welcome to Easel</h1>
+      <h1>
+        Welcome to <SiteName />
+      </h1>
       <p>
         Press the button to sign in as <bdi>{username}</bdi> with this browser. The link works once.
       </p>

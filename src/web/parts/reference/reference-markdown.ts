@@ -58,6 +58,7 @@ export function referenceMarkdown(document: OpenAPIV3_1.Document, options: Refer
   const common = errors.filter(([status]) => operations.every(({ responses }) => responses[status]))
   const facts: Readonly<Record<string, unknown>> = {
     ...options.facts,
+    site_name: document.info.title,
     summary: document.info.summary,
     description: document.info.description,
     base_url: baseUrl,

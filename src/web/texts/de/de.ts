@@ -2,6 +2,7 @@ import type { Texts } from '../en/en.js'
 import { account } from './account.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
+import { home } from './home.js'
 import { keys } from './keys.js'
 import { parts } from './parts.js'
 import { usage } from './usage.js'
@@ -9,4 +10,4 @@ import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
 
 /** The site in German. */
-export const de: Texts = { ...formats, ...words, parts, account, billing, gallery, keys, usage, webhooks }
+export const de: Texts = { ...formats, ...words, parts, account, billing, gallery, home, keys, usage, webhooks }

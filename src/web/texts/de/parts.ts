@@ -16,6 +16,15 @@ export const parts: Texts['parts'] = {
   signOut: 'Abmelden',
   signIn: 'Anmelden',
   credits: (count) => (count === 1 ? 'Credit' : 'Credits'),
+  footer: {
+    label: 'Über diese Website',
+    terms: 'AGB',
+    privacy: 'Datenschutz',
+    imprint: 'Impressum',
+    contact: 'Kontakt',
+    status: 'Status',
+  },
+  getPlan: 'Abo holen',
   errors: {
     headings: {
       not_found: 'Hier ist nichts',

@@ -1,6 +1,7 @@
 import { account } from './account.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
+import { home } from './home.js'
 import { keys } from './keys.js'
 import { parts } from './parts.js'
 import { usage } from './usage.js'
@@ -8,7 +9,7 @@ import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
 
 /** The site in English. */
-export const en = { ...formats, ...words, parts, account, billing, gallery, keys, usage, webhooks }
+export const en = { ...formats, ...words, parts, account, billing, gallery, home, keys, usage, webhooks }
 
 /** What every language has to say. */
 export type Texts = typeof en

@@ -17,6 +17,15 @@ export const parts = {
   signIn: 'Sign in',
   /** Beside the number. */
   credits: (count: number): string => (count === 1 ? 'credit' : 'credits'),
+  footer: {
+    label: 'About this site',
+    terms: 'Terms',
+    privacy: 'Privacy',
+    imprint: 'Imprint',
+    contact: 'Contact',
+    status: 'Status',
+  },
+  getPlan: 'Get a plan',
   errors: {
     headings: {
       not_found: 'Nothing here',
