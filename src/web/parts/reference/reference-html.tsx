@@ -94,8 +94,9 @@ const Body = ({ sections }: { sections: readonly Section[] }) => (
       )}
       {sections.map(({ text, side }, index) => (
         <section class={isGroup(sections, index) ? 'group' : undefined}>
-          <div class="text" dangerouslySetInnerHTML={{ __html: text }} />
-          {side && <div class="side" dangerouslySetInnerHTML={{ __html: side }} />}
+          {/* Without classes: the page has its limit, and many sections. The samples come second. */}
+          <div dangerouslySetInnerHTML={{ __html: text }} />
+          {side && <div dangerouslySetInnerHTML={{ __html: side }} />}
         </section>
       ))}
     </div>
