@@ -1,7 +1,7 @@
 import { contrast, mixed } from '../../lib/contrast.js'
 import { assetText } from './assets.js'
 
-/** The colour of links, of what is chosen and of the main buttons, `#rrggbb`: in the light and the dark scheme. */
+/** A colour as `#rrggbb`, in the light and the dark scheme; as the accent that of links, what is chosen and main buttons. */
 export interface Accent {
   readonly light: string
   readonly dark: string
@@ -21,12 +21,21 @@ const BEHIND = [
   ['line', 'the bar of progress', CONTROL],
 ] as const
 
-/** As base.css has it. @throws Error if it names no such colour for both schemes */
+/** The colours of a sheet that differ between light and dark, by their names. */
+export const paletteIn = (css: string): ReadonlyMap<string, Accent> =>
+  new Map(
+    [...css.matchAll(/--([\w-]+):\s*light-dark\((#\w{6}),\s*(#\w{6})\)/g)].map(
+      ([, name = '', light = '', dark = '']) => [name, { light, dark }],
+    ),
+  )
+
+const palette = paletteIn(assetText('base.css'))
+
+/** @throws Error if base.css has no such colour */
 function colourOf(name: string, scheme: (typeof SCHEMES)[number]): string {
-  const found = new RegExp(`--${name}:\\s*light-dark\\((#\\w{6}),\\s*(#\\w{6})\\)`).exec(assetText('base.css'))
-  const colour = found?.[scheme === 'light' ? 1 : 2]
+  const colour = palette.get(name)
   if (!colour) throw new Error(`base.css has no --${name} for light and dark`)
-  return colour
+  return colour[scheme]
 }
 
 /** What else follows from it: the background of what is chosen, and the text on the accent. */
@@ -42,6 +51,7 @@ export function accentFaults(accent: Accent): [scheme: string, problem: string][
     const { tint, onAccent } = coloursOf(own, scheme)
     const uses = [
       ...BEHIND.map(([name, what, needed]) => ({ colour: colourOf(name, scheme), what, needed })),
+      { colour: mixed(colourOf('good', scheme), 0.12, colourOf('card', scheme)), what: 'messages', needed: TEXT },
       { colour: tint, what: 'the background of what is chosen', needed: TEXT },
       { colour: onAccent, what: 'the text of buttons', needed: TEXT },
     ].map((use) => ({ ...use, has: contrast(own, use.colour) }))

@@ -133,7 +133,7 @@ const Holdings = ({ signedIn, current, billing }: AccountView) => {
             <span class="quiet">Generating images needs an active subscription.</span>
           )}
         </p>
-        <PlanLink />
+        {(subscription?.status !== 'active' || credits <= 0) && <PlanLink />}
       </section>
     </div>
   )
