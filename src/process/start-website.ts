@@ -89,7 +89,8 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     guesses: counter,
   }
   const shop = shared.provider && openShop(shared.provider, db, log)
-  const options = { ...config, ports: all, provider, shop, paymentOrigins: paymentOrigins(config) }
+  const sendsMail = config.mail.smtpUrl !== undefined
+  const options = { ...config, ports: all, provider, shop, sendsMail, paymentOrigins: paymentOrigins(config) }
   return { website: website({ ...options, assets: shared.assets, leaving: shared.leaving }), stop }
 }
 

@@ -151,7 +151,7 @@ describe('a link that was mailed and is not used yet', () => {
     const [theirs, strangers] = [await givenLink(user, 'own@mail.test'), await givenLink(user, 'thief@mail.test')]
     expect((await act('/confirm-email', cookie, { token: theirs })).status).toBe(303)
     expect((await act('/confirm-email', cookie, { token: strangers })).status).toBe(409)
-    expect((await send('GET', '/confirm-email', { cookie })).html).toContain('own@mail.test')
+    expect((await send('GET', '/account', { cookie })).html).toContain('own@mail.test')
   })
 
   it('signs nobody in once the address has changed or every session was ended', async () => {

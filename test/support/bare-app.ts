@@ -54,7 +54,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
       ...{ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, rateLimit: limit, keyPrefix: 'easel', leaving: signal },
       languages: ['en'],
       assets: [],
-      signUpIsOpen: true,
+      ...{ signUpIsOpen: true, sendsMail: true },
       provider: { host: 'provider.test', begin: refuse, end: refuse, secret: '' },
       ...{ shop: nothing, paymentOrigins: [] },
     }),

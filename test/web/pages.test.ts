@@ -16,6 +16,7 @@ const OWN_PAGES = [
   '/gallery',
   '/keys',
   '/account',
+  '/welcome',
   '/usage',
   '/webhooks',
   '/operator',

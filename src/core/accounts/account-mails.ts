@@ -1,6 +1,13 @@
 /** The mails of accounts: links to sign in, and links that confirm an address. */
 import type { Log } from '../log.js'
-import { type CredentialStore, hashToken, LINK_MINUTES, newSignInLink, newToken } from './session.js'
+import {
+  CONFIRMATION_MINUTES,
+  type CredentialStore,
+  hashToken,
+  LINK_MINUTES,
+  newSignInLink,
+  newToken,
+} from './session.js'
 
 interface Mail {
   readonly to: string
@@ -24,14 +31,19 @@ export interface UnsentMailStore {
 export interface AccountMails {
   /** Has a link sent to the account of this name or address, where there is one and it has an address. */
   sendSignInLink(nameOrEmail: string): void
-  /** Has a link sent to `email`, with which the account proves that the address is its owner's. */
-  sendConfirmation(accountId: string, email: string): void
+  /**
+   * Has a link sent to `email`, with which the account proves that the address is its owner's; links for addresses that it
+   * asked for before end. Resolves once the link waits to be used; to false if too many mails went to that address.
+   */
+  sendConfirmation(accountId: string, email: string): Promise<boolean>
+  /** Tells the owner at the present address that another one was asked for. */
+  sendEmailWarning(username: string, email: string, newEmail: string): void
   /** When all of them are sent, or have failed. */
   settled(): Promise<unknown>
 }
 
 interface Ports {
-  readonly credentials: Pick<CredentialStore, 'find' | 'addLink'>
+  readonly credentials: Pick<CredentialStore, 'find' | 'addLink' | 'cancelEmail'>
   readonly send: SendMail
   readonly counter: { hit(key: string, windowMs: number, max: number): Promise<{ readonly current: number }> }
   readonly log: Log
@@ -62,8 +74,8 @@ export function accountMails({ credentials, send, counter, log }: Ports, { baseU
       .finally(() => underway.delete(done))
     underway.add(done)
   }
-  const mayMail = async (to: string) => {
-    const key = `mail:${hashToken(to.toLowerCase()).toString('base64url')}`
+  const mayMail = async (to: string, kind = 'mail') => {
+    const key = `${kind}:${hashToken(to.toLowerCase()).toString('base64url')}`
     return (await counter.hit(key, LIMIT.windowMs, LIMIT.max)).current <= LIMIT.max
   }
 
@@ -88,21 +100,41 @@ you, ignore it: without the link nobody can do anything.
       }),
 
     // Without the name: a stranger may have chosen it, and the reader takes each word for ours.
-    sendConfirmation: (accountId, email) =>
-      later(async () => {
-        if (!(await mayMail(email))) return
-        const token = newToken()
-        await credentials.addLink(accountId, hashToken(token), email)
-        const text = `Hello,
+    async sendConfirmation(accountId, email) {
+      if (!(await mayMail(email))) return false
+      const token = newToken()
+      await credentials.cancelEmail(accountId)
+      await credentials.addLink(accountId, hashToken(token), email, CONFIRMATION_MINUTES)
+      const text = `Hello,
 
-somebody made an account on ${place} with this mail address. If that was you, confirm
-the address with this link. It works once, and ends in ${LINK_MINUTES} minutes:
+somebody gave this mail address for an account on ${place}. If that was you, confirm
+the address with this link. It works once, and ends in ${CONFIRMATION_MINUTES} minutes:
 
 ${baseUrl}/confirm-email?token=${token}
 
 If it was not you, ignore this mail: the account then never gets your address.
 `
-        await send({ to: email, subject: `Confirm your address for ${place}`, text })
+      later(() => send({ to: email, subject: `Confirm your address for ${place}`, text }))
+      return true
+    },
+
+    sendEmailWarning: (username, email, newEmail) =>
+      later(async () => {
+        // Counted by itself: nobody can use it up with mails of another kind.
+        if (!(await mayMail(email, 'mail-warning'))) return
+        const text = `Hello ${username},
+
+somebody who is signed in to your account on ${place} asked to change its mail address to
+
+${newEmail}
+
+It changes when the link that was sent there is used. If it was you, there is nothing to do here.
+
+If it was not you, cancel the change at once, change your password, and sign out everywhere:
+
+${baseUrl}/account
+`
+        await send({ to: email, subject: `Your address for ${place} is about to change`, text })
       }),
 
     settled: () => Promise.all(underway),

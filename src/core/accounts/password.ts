@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { AppError, invalidParameter, serviceUnavailable } from '../errors.js'
-import type { CredentialStore, SignedIn } from './session.js'
+import type { CredentialStore, SessionStore, SignedIn } from './session.js'
 
 /** 32 MiB and about a sixth of a second, as OWASP's cheat sheet on password storage has it. */
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
@@ -36,19 +36,48 @@ export async function isPassword(password: string, stored: string | null | undef
   return timingSafeEqual(await derive(password, Buffer.from(salt, 'base64'), cost), Buffer.from(hash, 'base64'))
 }
 
-/** The right one is asked for where there is one. @throws invalid_request, forbidden */
-export async function changePassword(
-  credentials: Pick<CredentialStore, 'find' | 'setPassword'>,
+export interface OwnerPorts {
+  readonly credentials: Pick<CredentialStore, 'find'>
+  readonly sessions: Pick<SessionStore, 'list'>
+}
+
+/** How long ago somebody without a password may have signed in, to change how they sign in. */
+const FRESH_MINUTES = 15
+
+/**
+ * A session that was left open, or stolen, must not be enough to take the account over: asks for the password or, where
+ * there is none, for a session that has just begun.
+ * @throws forbidden
+ */
+export async function requireOwner(
+  { credentials, sessions }: OwnerPorts,
   { caller: { account }, sessionId }: SignedIn,
+  password: string,
+): Promise<void> {
+  const stored = (await credentials.find(account.username))?.passwordHash
+  if (stored) {
+    if (await isPassword(password, stored)) return
+    throw new AppError('forbidden', 'The current password is not right. Nothing was changed: try again.')
+  }
+  const begun = (await sessions.list(account.id)).find(({ id }) => id === sessionId)?.createdAt.getTime() ?? 0
+  if (Date.now() - begun > FRESH_MINUTES * 60_000)
+    throw new AppError(
+      'forbidden',
+      `Your account has no password to ask you for. Sign out, sign in again, and do this within ${FRESH_MINUTES} minutes.`,
+    )
+}
+
+/** @throws invalid_request, forbidden */
+export async function changePassword(
+  ports: OwnerPorts & { readonly credentials: Pick<CredentialStore, 'setPassword'> },
+  signedIn: SignedIn,
   { current, next }: { readonly current: string; readonly next: string },
 ): Promise<void> {
   const { min, max } = PASSWORD_LENGTH
   if (next.length < min || next.length > max)
     throw invalidParameter('next', `A password has ${min} to ${max} characters: choose another one.`)
-  const stored = (await credentials.find(account.username))?.passwordHash
-  if (stored && !(await isPassword(current, stored)))
-    throw new AppError('forbidden', 'The current password is not right. Nothing was changed: try again.')
-  await credentials.setPassword(account.id, await hashPassword(next), sessionId)
+  await requireOwner(ports, signedIn, current)
+  await ports.credentials.setPassword(signedIn.caller.account.id, await hashPassword(next), signedIn.sessionId)
 }
 
 /** Who waits longer than this many others is told to come back: that is about three seconds. */

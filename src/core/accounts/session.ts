@@ -3,6 +3,8 @@ import type { Caller, Role } from './account.js'
 
 export const SESSION_DAYS = 30
 export const LINK_MINUTES = 15
+/** For a link that confirms an address: mail may be slow, and it opens no account. */
+export const CONFIRMATION_MINUTES = 60
 
 /** Who is signed in to the website. As a caller they use the account's own website key. */
 export interface SignedIn {
@@ -49,7 +51,14 @@ export interface CredentialStore {
   findLink(tokenHash: Buffer): Promise<string | undefined>
   /** The account that the link signs in to; each works once. */
   spendLink(tokenHash: Buffer): Promise<string | undefined>
-  /** Gives an account without an address the one that its link was sent to. `taken`: another account has it. */
+  /** The address that the account gets once its link is used: the one asked for last. */
+  pendingEmail(accountId: string): Promise<{ readonly email: string; readonly expiresAt: Date } | undefined>
+  /** Ends the links that would confirm an address. */
+  cancelEmail(accountId: string): Promise<void>
+  /**
+   * Gives an account the address that its link was sent to, and ends all its other links. `taken`: another account has
+   * it; `over`: this link no longer works.
+   */
   confirmEmail(accountId: string, tokenHash: Buffer): Promise<'confirmed' | 'taken' | 'over'>
   /** Links and unsent mails that nobody can use any more. */
   forgetExpired(): Promise<void>

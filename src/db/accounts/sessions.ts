@@ -182,20 +182,38 @@ export const credentialStore = (db: Database): CredentialStore => {
       return link?.isValid ? link.accountId : undefined
     },
 
+    async pendingEmail(accountId) {
+      const [pending] = await orm
+        .select({ email: sql<string>`${l.email}`, expiresAt: l.expiresAt })
+        .from(l)
+        .where(and(eq(l.userId, accountId), isNotNull(l.email), IS_VALID))
+        .orderBy(desc(l.createdAt))
+        .limit(1)
+      return pending
+    },
+
+    async cancelEmail(accountId) {
+      await orm.delete(l).where(and(eq(l.userId, accountId), isNotNull(l.email)))
+    },
+
     async confirmEmail(accountId, tokenHash) {
-      const [link] = await orm
-        .delete(l)
-        .where(and(eq(l.tokenHash, tokenHash), eq(l.userId, accountId), isNotNull(l.email)))
-        .returning({ email: l.email, isValid: IS_VALID })
-      if (!link?.isValid) return 'over'
+      const isLink = and(eq(l.tokenHash, tokenHash), eq(l.userId, accountId), isNotNull(l.email))
       try {
-        // Only the operator changes an address: of two links that wait, the second one comes too late.
-        const unset = and(eq(u.id, accountId), isNull(u.email))
-        const { rowCount } = await orm.update(u).set({ email: link.email }).where(unset)
-        return rowCount === 1 ? 'confirmed' : 'over'
+        return await withTransaction(db, async (tx) => {
+          // The account's row first, as the operator and a new password do: they end links after it.
+          const account = and(eq(u.id, accountId), isNull(u.deletedAt))
+          await tx.select(columns(u, 'id')).from(u).where(account).for('update')
+          const [link] = await tx.delete(l).where(isLink).returning({ email: l.email, isValid: IS_VALID })
+          if (!link?.isValid) return 'over'
+          const { rowCount } = await tx.update(u).set({ email: link.email }).where(account)
+          // Those that were sent to the address before, too.
+          await tx.delete(l).where(eq(l.userId, accountId))
+          return rowCount === 1 ? 'confirmed' : 'over'
+        })
       } catch (error) {
-        if (violatedConstraint(error) === 'users_email') return 'taken'
-        throw error
+        if (violatedConstraint(error) !== 'users_email') throw error
+        await orm.delete(l).where(isLink)
+        return 'taken'
       }
     },
 

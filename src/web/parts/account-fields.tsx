@@ -1,5 +1,5 @@
 /** The fields in which people name themselves, wherever a form asks for them. */
-
+import { z } from 'zod'
 import { PASSWORD_LENGTH } from '../../core/accounts/password.js'
 import { useTexts } from '../texts/texts.js'
 import { Field } from './page-parts.js'
@@ -25,11 +25,20 @@ export const UsernameField = ({ label, value, maxLength = 64 }: FieldProps & { r
 
 export const MAX_EMAIL_LENGTH = 254
 
-/** @param hint what it is for */
-export const EmailField = ({ value, hint }: { readonly value?: string | undefined; readonly hint?: string }) => (
+/** An address as a form may hold it. */
+export const emailAddress = z.email().min(3).max(MAX_EMAIL_LENGTH)
+
+interface EmailFieldProps {
+  readonly label?: string
+  readonly value?: string | undefined
+  /** What it is for. */
+  readonly hint?: string | undefined
+}
+
+export const EmailField = ({ label = 'Email', value, hint }: EmailFieldProps) => (
   <Field
     id="email"
-    label="Email"
+    label={label}
     type="email"
     value={value}
     autocomplete="email"
@@ -38,6 +47,12 @@ export const EmailField = ({ value, hint }: { readonly value?: string | undefine
     required
   />
 )
+
+/** How somebody comes by the link that confirms an address. @param sendsMail whether there is a mail server */
+export const waysToConfirm = (sendsMail: boolean): string =>
+  sendsMail
+    ? 'Open the link in the mail that we sent there.'
+    : 'No mails are sent from here: ask the operator of this site for the link.'
 
 interface NewPasswordProps extends Omit<FieldProps, 'value'> {
   readonly name: string

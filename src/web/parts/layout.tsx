@@ -33,6 +33,7 @@ const LINKS = [
   ['/playground', 'create'],
   ['/gallery', 'gallery'],
   ['/keys', 'keys'],
+  ['/webhooks', 'webhooks'],
   ['/usage', 'usage'],
   ['/account', 'account'],
   ['/docs', 'reference'],

@@ -36,6 +36,7 @@ import { providerRoutes } from '../pages/sign-in/provider-routes.js'
 import { signInRoutes } from '../pages/sign-in/sign-in-page.js'
 import { confirmEmailRoutes } from '../pages/sign-up/confirm-email-page.js'
 import { signUpRoutes } from '../pages/sign-up/sign-up-page.js'
+import { welcomeRoutes } from '../pages/sign-up/welcome-page.js'
 import { usagePageRoutes } from '../pages/usage/usage-page.js'
 import { webhookPageRoutes } from '../pages/webhooks/webhooks-page.js'
 import { ErrorNotice, ErrorPage } from '../parts/error-page.js'
@@ -99,6 +100,7 @@ export function website(options: WebsiteOptions): Website {
         compareRoutes(signedIn, options)
         ownImageRoutes(signedIn, options)
         confirmEmailRoutes(signedIn, options)
+        welcomeRoutes(signedIn, options)
       })
       await app.register(async (operators: App) => {
         operators.addHook('onRequest', requireSignedIn)

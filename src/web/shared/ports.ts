@@ -79,6 +79,8 @@ export interface WebsiteOptions {
   readonly languages: readonly Language[]
   /** Whether people may make an account. */
   readonly signUpIsOpen: boolean
+  /** Whether there is a mail server; else mails wait for the operator. */
+  readonly sendsMail: boolean
   /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */
   readonly provider?: (IdentityProvider & { readonly secret: string }) | undefined
   /** What the installation has of its own, such as its mark. */

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { isPassword } from '../../../src/core/accounts/password.js'
+import { CANCELED } from '../../../src/core/generations/failure-reason.js'
 import { operatorCreditStore, spendingStore } from '../../../src/db/accounts/ledger.js'
 import { moveCredits } from '../../../src/db/accounts/move-credits.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
+import { cancelStore } from '../../../src/db/generations/end.js'
 import { browserName } from '../../../src/web/parts/text.js'
 import { call } from '../../support/client.js'
 import { givenPlan, givenSubscriber } from '../../support/given-plan.js'
 import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'
-import { type GivenUser, givenUser, MODEL } from '../../support/givens.js'
+import { type GivenUser, givenGeneration, givenUser, MODEL } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { givenEndedGeneration } from '../../support/stand-in-worker.js'
 import { textOf, visit } from '../../support/website-client.js'
@@ -222,6 +224,18 @@ describe('the credit history', () => {
     }
     expect(notes).toEqual(Array.from({ length: 60 }, (_, n) => 60 - n))
     expect((await get('/account?cursor=nonsense&done=nonsense')).status).toBe(200)
+  })
+
+  it('says of a canceled generation that it was canceled, not that it failed', async () => {
+    const { db } = context.service
+    const { user, get } = await given()
+    const { id } = await givenGeneration(db, user, { prompt: 'called off' })
+    await cancelStore(db).cancel(id, CANCELED, { onlyQueued: true })
+    const { html } = await get()
+    const [refund, charge] = html.slice(html.indexOf('id="history"')).split('<tr>').slice(2).map(textOf)
+    expect(refund).toMatch(/Given back.*called off/)
+    expect(charge).toMatch(/Canceled.*called off/)
+    expect(charge).not.toMatch(/Failed|Canceled\./)
   })
 
   it('of the API has none of the fields that only the page shows', async () => {

@@ -6,7 +6,8 @@ import { givenOperator, givenSession, PASSWORD } from '../../support/given-sign-
 import { givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 
-const context = useService({ env: { SIGN_UP: 'open' } })
+// Nothing listens there: no mail has to arrive.
+const context = useService({ env: { SIGN_UP: 'open', SMTP_URL: 'smtp://127.0.0.1:9' } })
 const browser = useBrowser()
 
 describeInBrowser('the pages for signing in and up in a browser', () => {
@@ -22,7 +23,7 @@ describeInBrowser('the pages for signing in and up in a browser', () => {
       ['/sign-in?sent=&next=/', undefined],
       [`/sign-in/link?token=${token}`, undefined],
       ['/sign-up', undefined],
-      ['/confirm-email', cookie],
+      ['/welcome', cookie],
       ['/confirm-email?token=x', cookie],
       ['/operator/mails', (await givenOperator(db)).cookie],
     ]
@@ -61,6 +62,6 @@ describeInBrowser('the pages for signing in and up in a browser', () => {
       await page.keyboard.press('Tab')
     }
     await page.keyboard.press('Enter')
-    await page.waitForURL('**/playground')
+    await page.waitForURL('**/welcome')
   })
 })

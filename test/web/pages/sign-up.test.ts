@@ -40,7 +40,7 @@ const rowOf = async (username: string) =>
 describe('making an account', () => {
   it('gives one without credits, subscription and address, and signs in to it', async () => {
     const { status, location, cookie } = await signUp({ username: 'plain_one' })
-    expect([status, location]).toEqual([303, '/playground'])
+    expect([status, location]).toEqual([303, '/welcome'])
     for (const path of ['/', '/sign-up']) expect((await send('GET', path, { cookie })).location).toBe('/playground')
     expect(await rowOf('plain_one')).toMatchObject({ email: null, credits: 0, role: 'subscriber', plan: null })
     const again = { body: { username: 'PLAIN_one', password: PASSWORD } }
@@ -99,7 +99,7 @@ describe('making an account', () => {
     await signUp({ username: 'claim-prize', email: 'stranger@mail.test' })
     await tokenFor('stranger@mail.test')
     const mail = (await unsentMailStore(context.service.db).list()).find(({ to }) => to === 'stranger@mail.test')
-    expect(mail?.text).toContain('made an account on Easel at easel.test')
+    expect(mail?.text).toContain('gave this mail address for an account on Easel at easel.test')
     expect(`${mail?.subject} ${mail?.text}`).not.toContain('claim-prize')
   })
 
@@ -168,15 +168,13 @@ describe('an email address', () => {
     await db.pool.query(`UPDATE users SET email = 'one@mail.test' WHERE id = $1`, [owner.id])
     const second = await givenUser(db)
     const cookie = await givenSession(db, second)
-    await send('POST', '/confirm-email/send', { body: { email: 'ONE@mail.test' }, cookie })
+    await send('POST', '/account/email', { body: { email: 'ONE@mail.test' }, cookie })
     const token = await tokenFor('ONE@mail.test')
     const taken = await send('POST', '/confirm-email', { body: { token }, cookie })
     expect([taken.status, taken.html.includes('Another account has this address.')]).toEqual([409, true])
-    const asked = await send('POST', '/confirm-email/send', { body: { email: 'two@mail.test' }, cookie })
-    expect(asked.html).toContain('A link is on its way.')
+    await send('POST', '/account/email', { body: { email: 'two@mail.test' }, cookie })
     await send('POST', '/confirm-email', { body: { token: await tokenFor('two@mail.test') }, cookie })
     expect((await rowOf(second.username)).email).toBe('two@mail.test')
-    await send('POST', '/confirm-email/send', { body: { email: 'three@mail.test' }, cookie })
-    expect((await send('GET', '/confirm-email', { cookie })).html).toContain('two@mail.test')
+    expect((await send('GET', '/confirm-email', { cookie })).location).toBe('/account#email-address')
   })
 })

@@ -2,6 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { linkedSignal } from '../../../lib/abort-signals.js'
 import { generationFailed, generationTimedOut, shuttingDown } from '../../errors.js'
 import { type CancelPorts, cancelGeneration } from '../cancel.js'
+import { NO_GPU_IN_TIME } from '../failure-reason.js'
 import type { GenerationStatus, GenerationView } from '../generation.js'
 import { type LiveBoard, PREVIEWS_EVERY_MS, type PreviewBoard } from '../ports.js'
 import type { SubmitPorts, Submitted } from '../submit/ports.js'
@@ -196,8 +197,6 @@ function firstValue<T>(
 }
 
 export type CreateImagePorts = SubmitPorts & CancelPorts & { readonly watch: GenerationWatch }
-
-const NO_GPU_IN_TIME = 'Canceled: no GPU was free in time. Please try again later.'
 
 /**
  * Waits for the images of a submitted generation, without a database connection. The time-out cancels a generation only

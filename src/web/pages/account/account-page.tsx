@@ -16,18 +16,20 @@ import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
 import { Field, Notices, StatusBadge } from '../../parts/page-parts.js'
 import { PlanLink } from '../../parts/site-links.js'
-import { browserName, counted, Moment, number } from '../../parts/text.js'
+import { counted, Moment, number } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
-import type { Language, Texts } from '../../texts/texts.js'
+import type { Language } from '../../texts/texts.js'
 import { Billing, type BillingView } from './billing.js'
 import { billingRoutes, billingView, paidQuery, reloadUntilConfirmed } from './billing-routes.js'
 import { CreditHistory } from './credit-history.js'
+import { EmailAddress, type EmailView, emailAddressRoutes, linkSent } from './email-address.js'
 import { LanguageForm, languageRoutes } from './language.js'
 import { MailSettings, mailSettingsRoutes } from './mail-settings.js'
+import { Sessions, sessionRoutes } from './own-sessions.js'
 
-interface AccountView {
+interface AccountView extends EmailView {
   readonly signedIn: SignedIn
   readonly keyPrefix: string
   /** In which the site may be read. */
@@ -72,6 +74,17 @@ const AccountPage = (view: AccountView) => {
       <Notices done={done} problem={refused} />
       <Holdings {...view} />
       {billing && <Billing {...billing} />}
+      <div class="halves">
+        <div class="stack">
+          <EmailAddress {...view} />
+          {view.mailsOff && <MailSettings off={view.mailsOff} email={signedIn.email} />}
+          {view.languages.length > 1 && <LanguageForm offered={view.languages} chosen={signedIn.language} />}
+        </div>
+        <div class="stack">
+          <Password {...view} />
+          <Sessions {...view} />
+        </div>
+      </div>
       <DayChart
         id="spending"
         title="Credits spent in 30 days"
@@ -80,16 +93,6 @@ const AccountPage = (view: AccountView) => {
         valueOf={({ spent }) => spent}
       />
       <CreditHistory {...view} />
-      <div class="halves">
-        <Password {...view} />
-        <Sessions {...view} />
-        {view.mailsOff && <MailSettings off={view.mailsOff} email={signedIn.email} />}
-        {view.languages.length > 1 && <LanguageForm offered={view.languages} chosen={signedIn.language} />}
-      </div>
-      <p class="quiet">
-        See also your <a href="/usage">usage</a>, your <a href="/keys">keys</a> and your{' '}
-        <a href="/webhooks">webhooks</a>.
-      </p>
     </Layout>
   )
 }
@@ -162,38 +165,6 @@ const Password = ({ signedIn, hasPassword, problem }: AccountView) => (
   </section>
 )
 
-const Sessions = ({ sessions, signedIn }: AccountView) => (
-  <section class="card stack" aria-labelledby="sessions-title">
-    <h2 id="sessions-title">Where you are signed in</h2>
-    <ul class="sessions">
-      {sessions.map(({ id, userAgent, seenAt }) => (
-        <li key={id} class="row apart">
-          <span>
-            <span id={`session-${id}`}>{browserName(userAgent)}</span>{' '}
-            {id === signedIn.sessionId && <span class="badge good">this one</span>}
-            <br />
-            <span class="small quiet">
-              Last seen <Moment at={seenAt} />
-            </span>
-          </span>
-          {id !== signedIn.sessionId && (
-            <form method="post" action={`/account/sessions/${id}/end`}>
-              <button class="small" type="submit" aria-describedby={`session-${id}`}>
-                End
-              </button>
-            </form>
-          )}
-        </li>
-      ))}
-    </ul>
-    <form method="post" action="/account/sessions/end">
-      <button class="danger" type="submit" data-confirm="Sign out here, too?">
-        Sign out everywhere
-      </button>
-    </form>
-  </section>
-)
-
 const HISTORY_PAGE = 25
 /** A session that was left open must not be a way to guess the password. */
 const TRIES = { windowMs: 15 * 60_000, max: 12 } as const
@@ -201,46 +172,61 @@ const DONE = {
   password: 'Your password is changed. Every other browser is signed out.',
   session: 'That browser is signed out.',
   mails: 'Your choice of mails is saved.',
+  canceled: 'Your address stays as it is: the link no longer works.',
+  confirmed: 'Your address is confirmed.',
 } as const
-const doneOf = (done: keyof typeof DONE | 'language', { account }: Texts) =>
-  done === 'language' ? account.language.saved : DONE[done]
+const ACTS = ['password', 'session', 'mails', 'email', 'canceled', 'confirmed', 'language'] as const
 
 // A cursor that is none is the beginning; nobody types one.
 const query = paidQuery.extend({
   cursor: field.page(1).cursor.catch(undefined),
-  done: z.enum(['password', 'session', 'mails', 'language']).optional().catch(undefined),
+  done: z.enum(ACTS).optional().catch(undefined),
 })
 const passwords = z.object({ current: z.string().max(1000).catch(''), next: z.string().max(1000).catch('') })
 
 /** Your account. */
 export function accountPageRoutes(
   app: App,
-  { ports, keyPrefix, shop, baseUrl, languages }: WebsiteOptions,
+  { ports, keyPrefix, shop, baseUrl, languages, sendsMail }: WebsiteOptions,
   cookies: SessionCookie,
 ): void {
   const { credentials, guesses, currentPeriods, sessions, spending, mailChoices } = ports
   if (mailChoices) mailSettingsRoutes(app, mailChoices)
   languageRoutes(app, sessions)
+  sessionRoutes(app, sessions, cookies)
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
     after: Cursor | undefined,
-    news: Pick<AccountView, 'done' | 'problem' | 'refused'>,
+    news: Pick<AccountView, 'done' | 'problem' | 'refused' | 'typed' | 'emailProblem'>,
     paid: z.output<typeof paidQuery> = {},
   ) => {
     const signedIn = sessionOf(request)
     const { id, username } = signedIn.caller.account
-    const [own, held, current, days, mailsOff, { items, next }] = await Promise.all([
+    const [own, held, current, days, mailsOff, pending, { items, next }] = await Promise.all([
       credentials.find(username),
       sessions.list(id),
       currentPeriods.of(id),
       spending.days(id),
       mailChoices?.off(id),
+      credentials.pendingEmail(id),
       spending.entries(id, { limit: HISTORY_PAGE, after }),
     ])
     const hasPassword = Boolean(own?.passwordHash)
-    const view = { ...news, signedIn, keyPrefix, languages, days, hasPassword, sessions: held, current, mailsOff }
+    const view = {
+      ...news,
+      signedIn,
+      keyPrefix,
+      languages,
+      days,
+      hasPassword,
+      sessions: held,
+      current,
+      mailsOff,
+      pending,
+      sendsMail,
+    }
     const history = { entries: items, older: field.cursorOf(next), later: after !== undefined }
     const billing = shop && (await billingView(shop, id, paid, items))
     if (billing) reloadUntilConfirmed(reply, billing)
@@ -249,7 +235,13 @@ export function accountPageRoutes(
 
   app.get('/account', { schema: { querystring: query } }, (request, reply) => {
     const { cursor, done, ...paid } = request.query
-    return show(request, reply, cursor, { done: done && doneOf(done, request.texts) }, paid)
+    const text =
+      done === 'email'
+        ? linkSent(sendsMail)
+        : done === 'language'
+          ? request.texts.account.language.saved
+          : done && DONE[done]
+    return show(request, reply, cursor, { done: text }, paid)
   })
 
   if (shop)
@@ -257,33 +249,24 @@ export function accountPageRoutes(
       show(request, reply.code(statusOf(code)), undefined, { refused: message }),
     )
 
+  const countTry = async (accountId: string) => {
+    const tried = await guesses.hit(`password:${accountId}`, TRIES.windowMs, TRIES.max)
+    if (tried.current > TRIES.max)
+      throw new AppError('rate_limited', 'Too many tries. Wait a quarter of an hour, then try again.')
+  }
+  emailAddressRoutes(app, {
+    ...{ ports, countTry },
+    show: (request, reply, news) => show(request, reply, undefined, news),
+  })
+
   app.post('/account/password', { schema: { body: passwords } }, async (request, reply) => {
     const signedIn = sessionOf(request)
     try {
-      const tried = await guesses.hit(`password:${signedIn.caller.account.id}`, TRIES.windowMs, TRIES.max)
-      if (tried.current > TRIES.max)
-        throw new AppError('rate_limited', 'Too many tries. Wait a quarter of an hour, then try again.')
-      await changePassword(credentials, signedIn, request.body)
+      await countTry(signedIn.caller.account.id)
+      await changePassword(ports, signedIn, request.body)
     } catch (error) {
       return show(request, reply, undefined, { problem: refusalMessage(error, reply) })
     }
     return reply.redirect('/account?done=password', 303)
-  })
-
-  app.post(
-    '/account/sessions/:id/end',
-    { schema: { params: z.object({ id: z.string() }) } },
-    async (request, reply) => {
-      // Another account's is not found, and neither is what is no ID: both are over already.
-      const { id } = request.params
-      if (z.guid().safeParse(id).success) await sessions.end(request.caller.account.id, id)
-      return reply.redirect('/account?done=session', 303)
-    },
-  )
-
-  app.post('/account/sessions/end', async (request, reply) => {
-    await sessions.endAll(request.caller.account.id)
-    await cookies.signOut(request, reply)
-    return reply.redirect('/sign-in', 303)
   })
 }

@@ -1,4 +1,5 @@
 import { PROMPT_BEGINNING, type SpendingEntry } from '../../../core/accounts/ledger.js'
+import { CANCELED, isCancellation } from '../../../core/generations/failure-reason.js'
 import { Cell, Pager } from '../../parts/page-parts.js'
 import { Moment, number } from '../../parts/text.js'
 
@@ -92,7 +93,7 @@ const What = ({ kind, prompt, error, note, slug }: SpendingEntry) => {
   const text = prompt && [...prompt].length === PROMPT_BEGINNING ? `${prompt}…` : prompt || 'An image'
   return (
     <>
-      {kind === 'refund' ? <span class="badge good">Given back</span> : error && <span class="badge bad">Failed</span>}{' '}
+      {kind === 'refund' ? <span class="badge good">Given back</span> : error && <Failure error={error} />}{' '}
       {slug ? (
         <a href={`/image/${slug}`}>
           <bdi class="prompt">{text}</bdi>
@@ -100,10 +101,13 @@ const What = ({ kind, prompt, error, note, slug }: SpendingEntry) => {
       ) : (
         <bdi class="prompt">{text}</bdi>
       )}
-      {kind === 'charge' && error && <span class="reason small quiet">{error}</span>}
+      {kind === 'charge' && error && error !== CANCELED && <span class="reason small quiet">{error}</span>}
     </>
   )
 }
+
+const Failure = ({ error }: { error: string }) =>
+  isCancellation(error) ? <span class="badge">Canceled</span> : <span class="badge bad">Failed</span>
 
 const SOURCES = { plan: 'Plan', payment: 'Payment', operator: 'Operator' } as const
 

@@ -11,7 +11,7 @@ export const MailSettings = ({ off, email }: { off: readonly NoticeMail[]; email
       <h2 id="mails-title">Mails</h2>
       {email === null ? (
         <p>
-          You get none: your account has no mail address. <a href="/confirm-email">Add one</a>
+          You get none: your account has no mail address. <a href="#email-address">Add one</a>
         </p>
       ) : (
         <>

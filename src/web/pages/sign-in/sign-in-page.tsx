@@ -26,12 +26,14 @@ interface SignInPageProps extends SignInForm {
   /** The identity provider's host, where there is one. */
   readonly provider: string | undefined
   readonly signUpIsOpen: boolean
+  /** Whether a link can be mailed. */
+  readonly sendsMail: boolean
 }
 
 const SENT = `If there is an account with that name or address, a link is on its way. It works once, and ends in ${LINK_MINUTES} minutes.`
 
 /** Sign in with a password, have a link sent, or go to the identity provider. */
-const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen }: SignInPageProps) => (
+const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen, sendsMail }: SignInPageProps) => (
   <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
     <form class="card stack" method="post" action="/sign-in">
       <h1>Sign in</h1>
@@ -48,18 +50,23 @@ const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen
       <button class="primary" type="submit">
         Sign in
       </button>
-      <p class="or" aria-hidden="true">
-        or, without a password
-      </p>
-      <button type="submit" formaction="/sign-in/mail">
-        Email me a link
-      </button>
+      {(sendsMail || provider) && (
+        <p class="or" aria-hidden="true">
+          or, without a password
+        </p>
+      )}
+      {sendsMail && (
+        <button type="submit" formaction="/sign-in/mail">
+          Email me a link
+        </button>
+      )}
       {provider && (
         <a class="button" href={`/sign-in/oidc?next=${encodeURIComponent(next)}`}>
           Sign in with {provider}
         </a>
       )}
     </form>
+    {!sendsMail && <p class="instead">No password, or forgotten? Ask the operator of this site for a link.</p>}
     {signUpIsOpen && (
       <p class="instead">
         New here? <a href="/sign-up">Create an account</a>
@@ -101,8 +108,8 @@ export const WINDOW_MS = 15 * 60_000
 const TRIES = { perNetwork: 40, perAccountAndNetwork: 12, perAccount: 120 } as const
 const MAILS_PER_NETWORK = 10
 
-const WRONG = 'That name and password do not belong together. Check both, or have a link sent.'
-export const TOO_MANY = 'Too many tries to sign in. Wait a quarter of an hour, or have a link sent.'
+const WRONG = 'That name and password do not belong together. Check both, or ask for a link.'
+export const TOO_MANY = 'Too many tries to sign in. Wait a quarter of an hour, or ask for a link.'
 const TOO_MANY_MAILS = 'Too many links were asked for from here. Wait a quarter of an hour.'
 const NO_NAME = 'Fill in your username or email first.'
 const LINK_OVER = 'This link was used before or is too old. Ask for a new one.'
@@ -123,11 +130,11 @@ const linkFields = z.object({ token: z.string().max(100).catch(''), next: nextPa
 
 /** Sends the sign-in page, as this site has it. */
 export const sendSignInPage = (
-  { provider, signUpIsOpen }: WebsiteOptions,
+  { provider, signUpIsOpen, sendsMail }: WebsiteOptions,
   reply: FastifyReply,
   status: number,
   form: SignInForm,
-) => sendPage(reply.code(status), <SignInPage {...form} provider={provider?.host} signUpIsOpen={signUpIsOpen} />)
+) => sendPage(reply.code(status), <SignInPage {...form} provider={provider?.host} {...{ signUpIsOpen, sendsMail }} />)
 
 /** Signing in with a password or a link, and signing out. */
 export function signInRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {

@@ -3,7 +3,7 @@ import { hashPassword, PASSWORD_LENGTH, passwordProblem } from '../../../core/ac
 import { usernameProblem } from '../../../core/accounts/username.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
-import { EmailField, NewPasswordField, UsernameField } from '../../parts/account-fields.js'
+import { EmailField, emailAddress, NewPasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -43,7 +43,6 @@ const WRONG_EMAIL = 'That is no email address. Check it.'
 const TAKEN = 'Somebody has this username. Choose one that does not look like it.'
 const TOO_MANY = 'Too many accounts were made from here. Wait an hour.'
 
-export const emailAddress = z.email().min(3).max(254)
 const text = z.string().trim().max(254).catch('')
 const body = z.object({
   username: text,
@@ -77,8 +76,8 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const accountId = await credentials.register(username, await hashPassword(password))
     if (!accountId) return refuse(409, TAKEN)
     // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
-    mails.sendConfirmation(accountId, email)
+    await mails.sendConfirmation(accountId, email)
     await cookies.signIn(request, reply, accountId)
-    return reply.redirect('/playground', 303)
+    return reply.redirect('/welcome', 303)
   })
 }

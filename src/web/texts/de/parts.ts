@@ -8,6 +8,7 @@ export const parts: Texts['parts'] = {
     create: 'Erstellen',
     gallery: 'Galerie',
     keys: 'Schlüssel',
+    webhooks: 'Webhooks',
     usage: 'Verbrauch',
     account: 'Konto',
     reference: 'API-Referenz',

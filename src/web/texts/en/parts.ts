@@ -8,6 +8,7 @@ export const parts = {
     create: 'Create',
     gallery: 'Gallery',
     keys: 'Keys',
+    webhooks: 'Webhooks',
     usage: 'Usage',
     account: 'Account',
     reference: 'API reference',
