@@ -173,12 +173,15 @@ describe('an accent', () => {
   })
 
   it('that is near the limit is refused by the exact ratio', () => {
-    // The well is the darkest background of the light scheme, #ece7df: 4.5:1 lies between these greys.
+    // 4.5:1 to the darkest background of the light scheme, and to the lightest of the dark one, lies between two greys each.
+    expect(accentRefusal('#686868', '#9a9a9a')).toMatch(
+      /^can't be used: accent\.dark: #9a9a9a has a contrast of 4\.\d\d:1/,
+    )
     expect(accentRefusal('#696969', '#8ec5ff')).toMatch(
       /^can't be used: accent\.light: #696969 has a contrast of 4\.\d\d:1/,
     )
     expect(
-      open({ SITE_FILE: givenSiteFile({ accent: { light: '#5f5f5f', dark: '#8ec5ff' } }) }).site.accentUrl,
+      open({ SITE_FILE: givenSiteFile({ accent: { light: '#686868', dark: '#9b9b9b' } }) }).site.accentUrl,
     ).toBeDefined()
   })
 
