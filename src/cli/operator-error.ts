@@ -31,6 +31,7 @@ const HINTS: Readonly<Record<string, string>> = {
   model_version_id: '"easel models list" shows them',
   generation_id: '"easel jobs list" shows them',
   refusal_id: '"easel moderation list" shows them',
+  report_slug: '"easel reports list" shows what is reported',
   unmatched_id: '"easel payments list --unmatched" shows what is',
   pack_name: '"easel packs list" shows all',
 }

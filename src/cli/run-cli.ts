@@ -19,6 +19,7 @@ import { packCommands } from './pack-commands.js'
 import { paymentCommands } from './payment-commands.js'
 import { planCommands } from './plan-commands.js'
 import { queueCommands } from './queue-commands.js'
+import { reportCommands } from './report-commands.js'
 import type { ReadPassword } from './sign-in-commands.js'
 import { subscriptionCommands, userCommands } from './user-commands.js'
 import { workflowCommands } from './workflow-commands.js'
@@ -93,6 +94,7 @@ export async function runCli(
   imageCommands(program, run)
   storageCommands(program, run, complain)
   moderationCommands(program, run)
+  reportCommands(program, run)
   auditCommand(program, run)
   backendCommands(program, find, say, print)
   workflowCommands(program, find, print)

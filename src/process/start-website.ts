@@ -21,6 +21,7 @@ import { ownSubscriptions } from '../db/billing/own-subscriptions.js'
 import type { Database } from '../db/client.js'
 import { imageDeletions } from '../db/gallery/deletions.js'
 import { folderStore } from '../db/gallery/folders.js'
+import { reportStore } from '../db/images/reports.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
 import { operatorFigures } from '../db/operator/figures.js'
@@ -66,6 +67,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     ...shared.ports,
     ...ports,
     publishedImages: shared.published,
+    reports: reportStore(db),
     folders: folderStore(db),
     deletions: imageDeletions(db),
     upNext: upNextStore(db),

@@ -155,6 +155,14 @@ export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> =
     shown: ({ accounts }) => accounts,
   }),
   'moderation wrong': ({ args: [id] }) => post(`/moderation/refusals/${part(id)}/wrong`, {}),
+  'reports list': ({ options: { limit } }) => ({
+    ...get(`/reports${query({ limit })}`),
+    shown: ({ images }) => images,
+  }),
+  'reports dismiss': ({ args: [slug], options }) => ({
+    method: 'DELETE',
+    path: `/reports/${part(slug)}${query({ up_to: options['up-to'] })}`,
+  }),
   usage: ({ args: [name], options: { since, until } }) => ({
     ...get(`/accounts/${part(name)}/usage${query({ since, until })}`),
     shown: ({ usage }) => usage,

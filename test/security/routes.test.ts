@@ -51,6 +51,7 @@ const OF_ADMINISTRATION = [
   ...['GET /admin/v1/moderation/refusals', 'GET /admin/v1/moderation/repeated'],
   'POST /admin/v1/moderation/refusals/:id/wrong',
   'DELETE /admin/v1/images/:slug',
+  ...['GET /admin/v1/reports', 'DELETE /admin/v1/reports/:slug'],
   ...['GET /admin/v1/acts', 'GET /admin/v1/audit'],
 ]
 const OF_OPENAI = ['GET /v1/models', 'GET /v1/models/:id', 'POST /v1/images/generations']
@@ -117,6 +118,7 @@ const PAGES = [
   ...['POST /gallery/folders/:id', 'POST /gallery/folders/:id/delete'],
   'GET /compare/:left/:right',
   'GET /image/:slug/download',
+  ...['GET /image/:slug/report', 'POST /image/:slug/report'],
   ...['delete', 'favourite', 'unfavourite', 'folders'].map((act) => `POST /image/:slug/${act}`),
 ]
 const OPERATOR_PAGES = [
@@ -149,6 +151,7 @@ const OPERATOR_PAGES = [
   ...['role', 'email', 'delete'].map((act) => `POST /operator/users/:username/${act}`),
   ...['GET /operator/moderation', 'GET /operator/moderation/repeated', 'POST /operator/moderation/:id/wrong'],
   ...['GET /operator/images', 'POST /operator/images'],
+  ...['GET /operator/reports', ...['take-down', 'dismiss'].map((act) => `POST /operator/reports/:slug/${act}`)],
   'GET /operator/mails',
   'GET /operator/api',
 ]

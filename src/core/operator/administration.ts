@@ -5,6 +5,7 @@ import type { AccountStores } from './accounts.js'
 import type { CatalogChanges } from './catalog.js'
 import type { CreditStores } from './credits.js'
 import type { CancelStores } from './generations.js'
+import type { ImageReportLog } from './image-reports.js'
 import type { KeyStores } from './keys.js'
 import type { PackStores } from './packs.js'
 import type { PauseStore } from './pauses.js'
@@ -43,6 +44,7 @@ export type Administration = AccountStores &
     readonly credentials: CredentialStore
     readonly removals: ImageRemovals
     readonly refusedPromptLog: RefusedPromptLog
+    readonly imageReports: ImageReportLog
     readonly catalog: CatalogChanges
     readonly pauses: PauseStore
   }

@@ -50,6 +50,8 @@ export interface Overview {
   readonly running: readonly RunningWork[]
   readonly runningCount: number
   readonly imagesLastHour: number
+  /** With open reports of visitors. */
+  readonly reportedImages: number
   /** Without what was canceled. */
   readonly failedLastHour: number
   /** Of the last 24 hours, the most frequent first. */

@@ -6,6 +6,7 @@ import { MAX_DEATHS } from '../../core/generations/run/times.js'
 import type { Database } from '../client.js'
 import { MOVED } from '../notifications.js'
 import { generations as g, idempotencyKeys as r, unenqueued } from '../schema/generations.js'
+import { images as i, imageReports as ir } from '../schema/images.js'
 import { adminRequests } from '../schema/operator.js'
 import { param, setList, statement } from '../statement.js'
 import { CLEAN_BACKENDS } from './backends.js'
@@ -87,6 +88,13 @@ const CLEAN_KEYS = statement('clean_idempotency_keys')`
 const CLEAN_ADMIN_REQUESTS = statement('clean_admin_requests')`
   DELETE FROM ${adminRequests} WHERE ${adminRequests.createdAt} < now() - interval '24 hours'`
 
+// Those that operators have decided on.
+const CLEAN_IMAGE_REPORTS = statement('clean_image_reports')`
+  DELETE FROM ${ir} WHERE ${ir.id} = ANY (ARRAY(
+    SELECT ${ir.id} FROM ${ir} JOIN ${i} ON ${i.slug} = ${ir.slug}
+     WHERE ${ir.at} < now() - interval '90 days' AND (${ir.dismissedAt} IS NOT NULL OR ${i.removedAt} IS NOT NULL)
+     LIMIT ${ROWS_PER_PAGE}))`
+
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean
   /** Told, about once a minute, of a generation that cannot be ended. */
@@ -115,6 +123,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
         CLEAN_ADMIN_REQUESTS,
         CLEAN_BACKENDS,
         CLEAN_REFUSED_PROMPTS,
+        CLEAN_IMAGE_REPORTS,
         ...CLEAN_BOARDS,
       ])
         await forget.run(pool)

@@ -26,6 +26,7 @@ import { refusedPrompts as r } from '../schema/operator.js'
 import { columns, commaList, queryOnce, selectAs } from '../statement.js'
 import { operatorWebhookStore } from '../webhooks/endpoints.js'
 import { operatorModelStore } from './catalog.js'
+import { imageReportLog } from './image-reports.js'
 import { importAccounts } from './import-accounts.js'
 import { recorded } from './operator-actions.js'
 import { pauseStore } from './pauses.js'
@@ -76,6 +77,7 @@ export function administration(db: Database): Administration {
     cancels: cancelStore(db),
     removals: imageRemovals(db),
     refusedPromptLog: refusedPromptLog(db),
+    imageReports: imageReportLog(db),
     catalog: operatorModelStore(db),
     plans: planStore(db),
     pauses: pauseStore(db),

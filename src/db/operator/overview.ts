@@ -19,6 +19,7 @@ import { apiKeys as k, plans as p, subscriptions as s, users as u } from '../sch
 import { generations as g, queueTurn } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
 import { columns, param, selectAs, statement } from '../statement.js'
+import { imageReportLog } from './image-reports.js'
 import { pauseStore } from './pauses.js'
 
 /** What is counted of the past are at most so many generations, the newest. */
@@ -118,6 +119,7 @@ const staleWhileRevalidate = <T>(freshMs: number, take: () => Promise<T>): (() =
 export const oversight = (db: Database): Oversight => {
   const { orm, pool } = db
   const pauses = pauseStore(db)
+  const reports = imageReportLog(db)
   const queue = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => withPlaces(await QUEUE.rows(pool)))
   const present = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => {
     const [now, running, backends] = [await NOW.first(pool), await RUNNING.rows(pool), await backendStates(db)]
@@ -125,7 +127,8 @@ export const oversight = (db: Database): Oversight => {
   })
   const past = staleWhileRevalidate(PAST_FRESH_MS, async () => {
     const [images, failures] = [await IMAGES.first(pool), await FAILURES.rows(pool)]
-    const counts = { imagesLastHour: images?.images ?? 0, failedLastHour: failures[0]?.lastHour ?? 0 }
+    const reportedImages = await reports.countImages()
+    const counts = { reportedImages, imagesLastHour: images?.images ?? 0, failedLastHour: failures[0]?.lastHour ?? 0 }
     return { ...counts, failures, failed: await FAILED.rows(pool) }
   })
 

@@ -1,4 +1,4 @@
-/** The images, the folders in which their owners sort them, and which files of removed ones may still be there. */
+/** The images, the folders in which their owners sort them, what visitors report, and which files of removed ones may still be there. */
 import { sql } from 'drizzle-orm'
 import {
   boolean,
@@ -14,6 +14,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { MadeWith } from '../../core/generations/run/backend.js'
+import type { ReportReason } from '../../core/images/reports.js'
 import { userId } from './accounts.js'
 import { int8, time } from './columns.js'
 import { generationId } from './generations.js'
@@ -89,5 +90,25 @@ export const folderImages = pgTable(
   (t) => [
     primaryKey({ columns: [t.folderId, t.createdAt, t.seq, t.idx] }),
     index('folder_images_slug').on(t.slug, t.folderId),
+  ],
+)
+
+/** Open: not dismissed, and the image is not removed. */
+export const imageReports = pgTable(
+  'image_reports',
+  {
+    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
+    slug: text('slug')
+      .notNull()
+      .references(() => images.slug),
+    at: time('at').notNull().defaultNow(),
+    reason: text('reason').$type<ReportReason>().notNull(),
+    note: text('note').notNull().default(''),
+    dismissedAt: time('dismissed_at'),
+    dismissedBy: text('dismissed_by'),
+  },
+  (t) => [
+    check('image_reports_note_check', sql`length(${t.note}) <= 1000`),
+    index('image_reports_open').on(t.slug, t.id).where(sql`${t.dismissedAt} IS NULL`),
   ],
 )

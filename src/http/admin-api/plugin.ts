@@ -15,6 +15,7 @@ import { packRoutes } from './pack-routes.js'
 import { type PausePorts, pauseRoutes } from './pause-routes.js'
 import { paymentRoutes } from './payment-routes.js'
 import { planRoutes, type SalePorts } from './plan-routes.js'
+import { reportRoutes } from './report-routes.js'
 import { signInRoutes } from './sign-in-routes.js'
 
 export type AdminPorts = AccountPorts & GenerationPorts & ModelPorts & SalePorts & PausePorts & LogPorts
@@ -64,4 +65,5 @@ export async function adminApi(app: App, { ports, authentication, limit, baseUrl
   generationRoutes(app, ports)
   pauseRoutes(app, ports)
   logRoutes(app, ports)
+  reportRoutes(app, ports)
 }

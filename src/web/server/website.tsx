@@ -19,6 +19,7 @@ import { moderationPageRoutes } from '../operator/moderation/moderation-page.js'
 import { overviewRoutes } from '../operator/overview/overview-page.js'
 import { paymentRoutes } from '../operator/payments/payments-page.js'
 import { planRoutes } from '../operator/plans/plans-page.js'
+import { reportedImageRoutes } from '../operator/reports/reports-page.js'
 import { userRoutes } from '../operator/users/user-routes.js'
 import { usersRoutes } from '../operator/users/users-page.js'
 import { accountPageRoutes } from '../pages/account/account-page.js'
@@ -28,6 +29,7 @@ import { galleryRoutes } from '../pages/gallery/gallery-page.js'
 import { selectionRoutes } from '../pages/gallery/selection.js'
 import { homeRoutes } from '../pages/home/home-page.js'
 import { imagePageRoutes, ownImageRoutes } from '../pages/image/image-page.js'
+import { reportRoutes } from '../pages/image/report-page.js'
 import { keyRoutes } from '../pages/keys/keys-page.js'
 import { playgroundRoutes } from '../pages/playground/playground-routes.js'
 import { pricingRoutes } from '../pages/pricing/pricing-page.js'
@@ -80,6 +82,7 @@ export function website(options: WebsiteOptions): Website {
       clientPackageRoute(app)
       homeRoutes(app, options)
       imagePageRoutes(app, options)
+      reportRoutes(app, options)
       referenceRoutes(app, options, describe.api)
       signInRoutes(app, options, cookies)
       providerRoutes(app, options, cookies)
@@ -121,6 +124,7 @@ export function website(options: WebsiteOptions): Website {
         userRoutes(operators, options)
         moderationPageRoutes(operators, options)
         imagesRoutes(operators, options)
+        reportedImageRoutes(operators, options)
         mailsRoutes(operators, options)
         apiRoutes(operators, options, describe.admin)
       })

@@ -11,6 +11,7 @@ import type { Shop } from '../../core/billing/shop.js'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
 import type { FolderStore } from '../../core/gallery/folders.js'
 import type { PublishedImages } from '../../core/images/ports.js'
+import type { ReportStore } from '../../core/images/reports.js'
 import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
@@ -37,6 +38,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly mailChoices: MailChoices | undefined
   readonly unsentMails: Pick<UnsentMailStore, 'list'>
   readonly publishedImages: PublishedImages
+  readonly reports: ReportStore
   readonly folders: FolderStore
   readonly deletions: ImageDeletions
   readonly upNext: UpNextStore
@@ -57,7 +59,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly ownKeys: OwnKeyStore
   readonly spending: SpendingStore
   readonly currentPeriods: CurrentPeriods
-  /** Counts the tries to sign in and to change a password, and what is sent by forms. */
+  /** Counts the tries to sign in and to change a password, reports of visitors, and what is sent by forms. */
   readonly guesses: EventCounter
 }
 

@@ -25,6 +25,7 @@ const FILES = [
   'job-story',
   'user-import',
   'images',
+  'reports',
   'user-webhooks',
   'usage',
   'recorded',

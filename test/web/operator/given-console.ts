@@ -14,6 +14,7 @@ export const OPERATOR_PAGES = [
     '/operator/models/workflow',
     '/operator/plans',
     '/operator/log',
+    '/operator/reports',
     '/operator/api',
   ],
 ]

@@ -1,13 +1,19 @@
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { type BackendState, type Overview, type RunningWork, totalsOf } from '../../../core/operator/overview.js'
 import type { Pause } from '../../../core/operator/pauses.js'
-import { Moment, number } from '../../parts/text.js'
+import { counted, Moment, number } from '../../parts/text.js'
 import { GenerationLink, isPaused, LANE_NAMES, PauseLink, spanOf, Table } from '../parts/operator-parts.js'
 
 /** What the page shows anew every two seconds. */
 export const OverviewParts = ({ overview }: { overview: Overview }) => (
   <>
     <Tiles overview={overview} />
+    {overview.reportedImages > 0 && (
+      <p class="hint">
+        Visitors have reported <a href="/operator/reports">{counted(overview.reportedImages, 'image')}</a>: look at
+        them.
+      </p>
+    )}
     {overview.pauses.length > 0 && <Pauses pauses={overview.pauses} />}
     <QueueTable overview={overview} />
     <RunningTable overview={overview} />

@@ -10,6 +10,7 @@ const LINKS = [
   ['/operator/figures', 'Figures'],
   ['/operator/moderation', 'Moderation'],
   ['/operator/images', 'Images'],
+  ['/operator/reports', 'Reports'],
   ['/operator/mails', 'Mails'],
   ['/operator/log', 'Log'],
   ['/operator/api', 'API'],

@@ -20,6 +20,7 @@ import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { Downloads, FolderTicks, NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
+import { ReportDetails } from './report-form.js'
 
 const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
@@ -144,7 +145,7 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
           {own && ' Whoever has the link of this page can see the image; its prompt and parameters, only you.'}
         </p>
         {own && folders.length > 0 && <FolderTicks image={own} folders={folders} ticked={inFolders} />}
-        {own && <OwnExtras image={own} baseUrl={baseUrl} />}
+        {own ? <OwnExtras image={own} baseUrl={baseUrl} /> : <ReportDetails slug={image.slug} />}
       </section>
     </Layout>
   )

@@ -1,0 +1,99 @@
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { SignedIn } from '../../../core/accounts/session.js'
+import { AppError, imageNotFound } from '../../../core/errors.js'
+import { SLUG } from '../../../core/images/ports.js'
+import { REPORT_REASONS, type ReportReason, reportImage, reportProblem } from '../../../core/images/reports.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { networkOf } from '../../../http/shared/networks.js'
+import { Layout, sendPage } from '../../parts/layout.js'
+import { Notices } from '../../parts/page-parts.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { ReportForm } from './report-form.js'
+
+interface ReportPageProps {
+  readonly slug: string
+  readonly signedIn: SignedIn | null
+  /** The report was sent. */
+  readonly sent?: boolean
+  readonly problem?: string
+  readonly reason?: string
+  readonly note?: string
+}
+
+/** Where a report ends, or begins for those who came here otherwise. */
+const ReportPage = ({ slug, signedIn, sent = false, problem, reason, note }: ReportPageProps) => (
+  <Layout title="Report an image" signedIn={signedIn} path="/image" class="narrow">
+    <section class="card stack">
+      <h1>{sent ? 'Thank you' : 'Report an image'}</h1>
+      {sent ? (
+        <p role="status">Your report was received. The operators of this site will look at the image.</p>
+      ) : (
+        <>
+          <Notices problem={problem} />
+          <ReportForm slug={slug} reason={reason ?? ''} note={note ?? ''} />
+        </>
+      )}
+      <p>
+        <a href={`/image/${slug}`}>Back to the image</a>
+      </p>
+    </section>
+  </Layout>
+)
+
+const HOUR_MS = 3_600_000
+/** From one network. */
+const REPORTS_PER_HOUR = 10
+
+const NO_REASON = 'Choose what is wrong with the image.'
+const TOO_MANY = 'Too many reports came from here. Wait an hour, then send it again.'
+
+const params = z.object({ slug: z.string().regex(SLUG).catch('') })
+const query = z.object({ sent: z.literal('').optional().catch(undefined) })
+const body = z
+  .object({
+    reason: z.string().catch(''),
+    // A browser sends the end of a line as two characters.
+    note: z
+      .string()
+      .catch('')
+      .transform((text) => text.replaceAll('\r\n', '\n').trim()),
+  })
+  .catch({ reason: '', note: '' })
+
+const isReason = (text: string): text is ReportReason => Object.hasOwn(REPORT_REASONS, text)
+
+/** Reporting a public image to the operators, for everybody but its owner. No address and no account is kept. */
+export function reportRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { guesses, gallery, publishedImages, reports } = ports
+
+  /** @throws not_found unless there is such an image, and whoever asks may report it */
+  async function requireReportable({ signedIn }: FastifyRequest, slug: string): Promise<void> {
+    const image = slug ? await publishedImages.find(slug) : undefined
+    if (!image || image.removed) throw imageNotFound()
+    if (signedIn && (await gallery.image(signedIn.caller.account.id, slug)))
+      throw new AppError('invalid_request', 'This is your own image: delete it on its page instead.')
+  }
+
+  app.get('/image/:slug/report', { schema: { params, querystring: query } }, async (request, reply) => {
+    const { slug } = request.params
+    const sent = request.query.sent !== undefined
+    if (!sent) await requireReportable(request, slug)
+    return sendPage(reply, <ReportPage {...{ slug, sent }} signedIn={request.signedIn} />)
+  })
+
+  app.post('/image/:slug/report', { schema: { params, body } }, async (request, reply) => {
+    const { slug } = request.params
+    const { reason, note } = request.body
+    const refuse = (status: number, problem: string) =>
+      sendPage(reply.code(status), <ReportPage {...{ slug, reason, note, problem }} signedIn={request.signedIn} />)
+    await requireReportable(request, slug)
+    if (!isReason(reason)) return refuse(400, NO_REASON)
+    const problem = reportProblem({ reason, note })
+    if (problem) return refuse(400, problem)
+    const { current } = await guesses.hit(`report:${networkOf(request.ip)}`, HOUR_MS, REPORTS_PER_HOUR)
+    if (current > REPORTS_PER_HOUR) return refuse(429, TOO_MANY)
+    await reportImage(reports, slug, { reason, note })
+    return reply.redirect(`/image/${slug}/report?sent=`, 303)
+  })
+}
