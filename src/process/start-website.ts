@@ -29,6 +29,7 @@ import { operatorActionStore } from '../db/operator/operator-actions.js'
 import { oversight } from '../db/operator/overview.js'
 import { pauseStore } from '../db/operator/pauses.js'
 import { operatorPayments } from '../db/operator/payments.js'
+import { recentImages } from '../db/operator/recent-images.js'
 import { refusedPromptLog } from '../db/operator/refused-prompts.js'
 import { removedImageList } from '../db/operator/removed-images.js'
 import { upNextStore } from '../db/up-next/up-next.js'
@@ -84,6 +85,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),
+    recentImages: recentImages(db),
     auditResults: auditResults(db.pool),
     ownKeys: ownKeyStore(db),
     spending: spendingStore(db),

@@ -17,6 +17,7 @@ import { runStore } from '../../src/db/generations/run.js'
 import { submissionStore } from '../../src/db/generations/submit/charged.js'
 import { takedownStore } from '../../src/db/images/takedowns.js'
 import { oversight } from '../../src/db/operator/overview.js'
+import { recentImages } from '../../src/db/operator/recent-images.js'
 import { serviceState } from '../../src/db/operator/service-state.js'
 import { upNextQueue } from '../../src/db/up-next/queue.js'
 import { upNextStore } from '../../src/db/up-next/up-next.js'
@@ -62,8 +63,9 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   // Of the past only the newest are read; of the present all, like positions.
   overview: [
     ...['generations_processing', 'generations_newest_succeeded', 'generations_newest_failed', 'users_pkey'],
-    ...['generations_queue', 'all of generations'],
+    ...['generations_queue', 'all of generations', 'images_pkey'],
   ],
+  'images of all accounts': ['generations_newest_succeeded', 'users_pkey', 'images_generation_id_idx_key'],
   // Likewise, but no more than a fixed number of what waits.
   'state of the service': [
     ...['generations_queue', 'generations_processing', 'webhook_deliveries_waiting', 'all of generations'],
@@ -275,6 +277,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('usage', () => usageStore(db).of(past.id, { from: '2026-01-01', to: '2026-12-31' }))
   await ask('images', () => gallery.images(past.id, {}, page))
   await ask('overview', () => oversight(db).overview())
+  await ask('images of all accounts', () => recentImages(db).list({ limit: 24, after: [1_000_000] }))
   await ask('state of the service', () => serviceState(db))
   const sought = { prompt: 'a%', madeOn: 'api' } as const
   await ask('search of images', () => gallery.images(past.id, sought, { limit: 20, after: [1, 2, 3] }))

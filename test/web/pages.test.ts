@@ -23,6 +23,7 @@ const OWN_PAGES = [
   '/operator/plans',
   '/operator/payments',
   '/operator/users',
+  '/operator/images',
   '/operator/reports',
   '/operator/api',
   '/operator/figures',

@@ -1,7 +1,24 @@
-/** Images that operators take down. */
+/** The newest images of all accounts, and taking one down. */
+import type { Page, PageRequest } from '../../lib/page.js'
 import { AppError } from '../errors.js'
 import { type ImageRemovals, REMOVED_IMAGE, type RemovedImage, removeImage } from '../images/takedown.js'
 import type { Acting } from './acting.js'
+
+/** A published image, as operators see it among those of all accounts. */
+export interface RecentImage {
+  readonly slug: string
+  readonly generationId: string
+  readonly username: string
+  readonly hasThumbnail: boolean
+}
+
+export interface RecentImages {
+  /**
+   * The images of the newest generations of all accounts, without removed ones: of `limit` generations, so that a page has up
+   * to four times as many images, or none.
+   */
+  list(page: PageRequest): Promise<Page<RecentImage>>
+}
 
 interface RemovalStores {
   readonly removals: ImageRemovals

@@ -11,6 +11,7 @@ import { apiRoutes } from '../operator/api/api-page.js'
 import { figuresRoutes } from '../operator/figures/figures-page.js'
 import { overseenGenerationRoutes } from '../operator/generations/generation-page.js'
 import { imagesRoutes } from '../operator/images/images-page.js'
+import { removedImagesRoutes } from '../operator/images/removed-page.js'
 import { logRoutes } from '../operator/logs/log.js'
 import { mailsRoutes } from '../operator/logs/mails.js'
 import { modelRoutes } from '../operator/models/models-page.js'
@@ -124,6 +125,7 @@ export function website(options: WebsiteOptions): Website {
         userRoutes(operators, options)
         moderationPageRoutes(operators, options)
         imagesRoutes(operators, options)
+        removedImagesRoutes(operators, options)
         reportedImageRoutes(operators, options)
         mailsRoutes(operators, options)
         apiRoutes(operators, options, describe.admin)

@@ -16,6 +16,7 @@ import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
 import type { CatalogChanges } from '../../core/operator/catalog.js'
 import type { OperatorFigures } from '../../core/operator/figures.js'
+import type { RecentImages } from '../../core/operator/images.js'
 import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
 import type { AuditResults, Oversight } from '../../core/operator/overview.js'
 import type { PauseStore } from '../../core/operator/pauses.js'
@@ -55,6 +56,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly administration: Administration
   readonly refusedPromptLog: RefusedPromptLog
   readonly removedImages: RemovedImages
+  readonly recentImages: RecentImages
   readonly auditResults: AuditResults
   readonly ownKeys: OwnKeyStore
   readonly spending: SpendingStore

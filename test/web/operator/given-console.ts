@@ -14,6 +14,8 @@ export const OPERATOR_PAGES = [
     '/operator/models/workflow',
     '/operator/plans',
     '/operator/log',
+    '/operator/images',
+    '/operator/images/removed',
     '/operator/reports',
     '/operator/api',
   ],

@@ -170,11 +170,11 @@ describe('removing an image', () => {
     expect((await visit(url, `/image/${slug}`)).status).toBe(410)
     expect((await fetch(`${url}/cdn/${slug}.png`)).status).not.toBe(200)
     await until(async () => (await db.pool.query('SELECT FROM takedowns')).rowCount === 0)
-    expect((await see('/operator/images?unfinished=yes')).html).toContain('All removals are finished.')
+    expect((await see('/operator/images/removed?unfinished=yes')).html).toContain('All removals are finished.')
     await db.pool.query(`INSERT INTO takedowns (slug, attempts, due_at) VALUES ($1, 3, now() + interval '1 hour')`, [
       slug,
     ])
-    expect((await see('/operator/images?unfinished=yes')).html).toMatch(/3 so far, next/)
+    expect((await see('/operator/images/removed?unfinished=yes')).html).toMatch(/3 so far, next/)
   })
 
   it('is refused if there is no such image or no reason', async () => {

@@ -1,49 +1,56 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import type { RemovedImageEntry } from '../../../core/images/takedown.js'
-import { takeDown } from '../../../core/operator/images.js'
+import { type RecentImage, takeDown } from '../../../core/operator/images.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import type { Page } from '../../../lib/page.js'
 import { sendPage } from '../../parts/layout.js'
 import { actingOf, ReasonField, readForm, reason } from '../../parts/operator-forms.js'
 import { Field, Notices, Pager } from '../../parts/page-parts.js'
-import { address, Moment, number } from '../../parts/text.js'
+import { address } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table, UserLink } from '../parts/operator-parts.js'
+import { UserLink } from '../parts/operator-parts.js'
 
 interface ImagesPageProps {
   readonly signedIn: SignedIn
-  readonly items: readonly RemovedImageEntry[]
-  readonly next: string | undefined
-  readonly isFirst: boolean
-  /** Whether only those are shown of which something may still exist. */
-  readonly unfinished: boolean
-  readonly unfinishedCount: number
-  /** What was typed, after a mistake. */
-  readonly image?: string
+  readonly images: Page<RecentImage>
+  /** Where this page of the wall begins; undefined: at the newest image. */
+  readonly before?: number | undefined
+  /** The address of an image's small version. */
+  readonly thumbnail: (image: RecentImage) => string
+  /** What the form names, and after a mistake why. */
+  readonly image: string
+  readonly why?: string
+  /** The address of the picture that the form names, if there is one. */
+  readonly picture: string | undefined
   readonly done?: string | undefined
   readonly problem?: string | undefined
 }
 
 const PATH = '/operator/images'
 
-/** Removed images, and the way to remove one. */
+/** The newest images of all accounts, and the way to remove one. */
 const ImagesPage = (props: ImagesPageProps) => {
-  const { signedIn, items, next, isFirst, unfinished, unfinishedCount } = props
-  const to = (after?: string) => address(PATH, { unfinished: unfinished ? 'yes' : '', after })
+  const { signedIn, images, before, thumbnail, image, why, picture, done, problem } = props
   return (
-    <OperatorLayout title="Images" signedIn={signedIn} path={PATH}>
-      <Notices done={props.done} problem={props.problem} />
+    <OperatorLayout
+      title="Images"
+      signedIn={signedIn}
+      path={PATH}
+      aside={<a href={`${PATH}/removed`}>Removed images</a>}
+    >
+      <Notices done={done} problem={problem} />
       <form class="card stack" method="post" action={PATH} aria-labelledby="remove">
         <h2 id="remove">Remove an image</h2>
+        {picture && <img class="chosen" src={picture} alt="To be removed" />}
         <div class="pair wide">
           <Field
             id="image"
             label="Image"
-            value={props.image}
+            value={image}
             maxlength={500}
             placeholder="Its address, or the last part of it"
             required
@@ -51,8 +58,9 @@ const ImagesPage = (props: ImagesPageProps) => {
             autocapitalize="none"
             spellcheck={false}
           />
-          <ReasonField id="reason" />
+          <ReasonField id="reason" value={why} />
         </div>
+        {before !== undefined && <input type="hidden" name="before" value={before} />}
         <div class="row apart">
           <p class="quiet small">
             Its file goes, the CDN is told, and its page says that it was removed. This cannot be undone.
@@ -62,109 +70,99 @@ const ImagesPage = (props: ImagesPageProps) => {
           </button>
         </div>
       </form>
-      <Table
-        name={unfinished ? 'Removals that are not finished' : 'Removed images'}
-        columns={[['Image'], ['Owner'], ['Removed'], ['Why'], ['File and CDN copy']]}
-        empty={unfinished ? 'All removals are finished.' : 'No image was removed yet.'}
-      >
-        {items.map((image) => (
-          <Row image={image} />
-        ))}
-      </Table>
-      {unfinished ? (
-        <a href={PATH}>Show all removed images</a>
-      ) : (
-        unfinishedCount > 0 && <a href={address(PATH, { unfinished: 'yes' })}>{number(unfinishedCount)} not finished</a>
-      )}
-      <Pager first={isFirst ? undefined : to()} next={next && to(next)} />
+      <section class="stack" aria-labelledby="newest">
+        <h2 id="newest">{before === undefined ? 'Newest images' : 'Older images'}</h2>
+        {images.items.length === 0 ? (
+          <p class="quiet">{images.next ? 'All images of this page were removed.' : 'There are no images here.'}</p>
+        ) : (
+          <ul class="wall">
+            {images.items.map((it) => (
+              <li>
+                <a href={`/operator/generations/${it.generationId}`}>
+                  <img src={thumbnail(it)} alt={`Generation of ${it.slug}`} loading="lazy" />
+                </a>
+                <UserLink username={it.username} />
+                <a
+                  class="small"
+                  href={`${address(PATH, { image: it.slug, before })}#remove`}
+                  aria-label={`Remove… ${it.slug}`}
+                >
+                  Remove…
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <Pager
+        first={before === undefined ? undefined : PATH}
+        next={images.next && address(PATH, { before: images.next[0] })}
+      />
     </OperatorLayout>
   )
 }
 
-const Row = ({ image: it }: { image: RemovedImageEntry }) => (
-  <tr>
-    <td>
-      <a href={`/image/${it.slug}`}>
-        <code>{it.slug}</code>
-      </a>
-    </td>
-    <td>
-      <UserLink username={it.owner} />
-    </td>
-    <td class="when">
-      <Moment at={it.removedAt} />
-    </td>
-    <td class="what">
-      {it.reason ? <bdi>{it.reason}</bdi> : <span class="quiet">No reason given</span>}
-      {it.removedBy && <div class="quiet small">by {it.removedBy}</div>}
-    </td>
-    <td class="small">
-      {it.dueAt === null ? (
-        <span class="badge good">gone</span>
-      ) : (
-        <>
-          <span class={`badge ${it.attempts ? 'bad' : ''}`}>{it.attempts ? 'tried again' : 'waiting'}</span>{' '}
-          <span class="quiet">
-            {it.attempts ? `${it.attempts} so far, next ` : 'due '}
-            <Moment at={it.dueAt} />
-          </span>
-        </>
-      )}
-    </td>
-  </tr>
-)
+/** With up to four images each. */
+const GENERATIONS_PER_PAGE = 24
 
-const IMAGES_PER_PAGE = 50
-
+const place = z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional().catch(undefined)
 const query = z.object({
-  unfinished: z
-    .string()
-    .catch('')
-    .transform((text) => text === 'yes'),
-  after: z
-    .string()
-    .regex(/^\d{1,16}:[0-9A-Za-z]{22}$/)
-    .optional()
-    .catch(undefined),
+  image: z.string().max(500).catch(''),
+  before: place,
   done: z.literal('removed').optional().catch(undefined),
+  /** The address that the list of removed images had. */
+  unfinished: z.literal('yes').optional().catch(undefined),
 })
-type Chosen = z.infer<typeof query>
 
 const fields = z.object({ image: z.string().catch(''), reason })
+/** What is shown again after a mistake. */
+const typed = z
+  .object({ image: z.string().catch(''), reason: z.string().catch(''), before: place })
+  .catch({ image: '', reason: '', before: undefined })
 
 /** The slug in an image's address, of its page or of its file. */
 const slugOf = (text: string) => /(?:^|\/)([0-9A-Za-z]{22})(?:\.[a-z]+)?\/?(?:[?#].*)?$/.exec(text.trim())?.[1] ?? ''
 
 const NO_SUCH = 'There is no such image: give its address, or the last part of it.'
 
-/** Removed images. */
-export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { removedImages } = ports
+interface Shown {
+  readonly before?: number | undefined
+  readonly image: string
+  readonly why?: string
+  readonly done?: string | undefined
+  readonly problem?: string
+}
 
-  async function show(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { unfinished, after, done }: Partial<Chosen> = {},
-    said: { readonly problem?: string; readonly image?: string } = {},
-  ): Promise<unknown> {
-    const filter = { unfinished: unfinished === true }
-    const [list, unfinishedCount] = await Promise.all([
-      removedImages.list(filter, { limit: IMAGES_PER_PAGE, after }),
-      removedImages.countUnfinished(),
+/** The newest images of all accounts, and removing one. */
+export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
+  const { recentImages, publishedImages, images } = ports
+
+  async function show(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<unknown> {
+    const { before, image } = shown
+    const after = before === undefined ? undefined : [before]
+    const slug = slugOf(image)
+    const [list, chosen] = await Promise.all([
+      recentImages.list({ limit: GENERATIONS_PER_PAGE, after }),
+      slug ? publishedImages.find(slug) : undefined,
     ])
-    const page = { signedIn: sessionOf(request), ...filter, unfinishedCount, isFirst: after === undefined, ...list }
-    return sendPage(reply, <ImagesPage {...page} {...said} done={done && 'The image is removed.'} />)
+    const thumbnail = ({ slug, hasThumbnail }: RecentImage) =>
+      hasThumbnail ? images.thumbnailUrl(slug) : images.url(slug)
+    const picture = chosen && !chosen.removed ? images.url(slug) : undefined
+    const page = { signedIn: sessionOf(request), images: list, thumbnail, picture }
+    return sendPage(reply, <ImagesPage {...page} {...shown} />)
   }
 
-  app.get('/operator/images', { schema: { querystring: query } }, async (request, reply) =>
-    show(request, reply, request.query),
-  )
+  app.get(PATH, { schema: { querystring: query } }, async (request, reply) => {
+    const { unfinished, done, ...shown } = request.query
+    if (unfinished) return reply.redirect(`${PATH}/removed?unfinished=yes`, 303)
+    return show(request, reply, { ...shown, done: done && 'The image is removed.' })
+  })
 
-  app.post('/operator/images', async (request, reply) => {
+  app.post(PATH, async (request, reply) => {
     const { form, problem } = readForm(fields, request.body)
-    const { image } = fields.pick({ image: true }).parse(request.body ?? {})
+    const { image, reason: why, before } = typed.parse(request.body ?? {})
     const refuse = (status: number, sentence: string) =>
-      show(request, reply.code(status), {}, { problem: sentence, image })
+      show(request, reply.code(status), { problem: sentence, image, why, before })
     if (!form) return refuse(400, problem ?? NO_SUCH)
     try {
       await takeDown(actingOf(ports, request, form.reason), slugOf(image))
@@ -173,6 +171,6 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
       refusalMessage(error, reply)
       return refuse(404, NO_SUCH)
     }
-    return reply.redirect('/operator/images?done=removed', 303)
+    return reply.redirect(before ? address(PATH, { before, done: 'removed' }) : `${PATH}/removed?done=removed`, 303)
   })
 }
