@@ -1,16 +1,15 @@
 import type { Command } from 'commander'
 import { CANCELED } from '../core/generations/failure-reason.js'
 import type { GenerationStatus } from '../core/generations/generation.js'
-import type { MadeWith } from '../core/generations/run/backend.js'
-import type { PutBackReason } from '../core/generations/run/ports.js'
 import { requireAccount } from '../core/operator/accounts.js'
+import { madeWithOf, SETTINGS, seconds, storyOf } from '../core/operator/generation-story.js'
 import { cancelAsOperator, noSuchGeneration } from '../core/operator/generations.js'
 import { operatorGenerationStore } from '../db/generations/history.js'
 import { imageStore } from '../images/open-image-store.js'
-import { attemptsOf, type Found, interfaceOf, reportOf, SETTINGS } from '../process/generation-report.js'
+import { reportOf } from '../process/generation-report.js'
 import { oneOf, REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
-import { facts, jsonOf, plural, table } from './output.js'
+import { facts, jsonOf, table } from './output.js'
 
 const STATUSES = ['queued', 'processing', 'succeeded', 'failed'] as const
 const DEFAULT_LIMIT = 50
@@ -55,16 +54,6 @@ async function listJobs({ stores }: Operator, { status, user, limit = DEFAULT_LI
 }
 
 /** `cfgScale` becomes `cfg scale`. */
-/** How a server was asked for the images, and with which definition of the model. */
-const madeWithOf = ({ backend, version, sampler, scheduler, definition }: MadeWith): string =>
-  [
-    [backend, version].filter(Boolean).join(' '),
-    [sampler, scheduler].filter(Boolean).join(' with '),
-    definition && `${definition.name} (SHA-256 ${definition.hash})`,
-  ]
-    .filter(Boolean)
-    .join(', ')
-
 const inWords = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 async function showJob({ db, config }: Operator, id: string) {
@@ -105,7 +94,9 @@ async function showJob({ db, config }: Operator, id: string) {
         }
       }),
     ),
-    table(storyOf(found)),
+    table(
+      storyOf(found).map(({ at, what }) => ({ time: at, after: seconds(at.getTime() - g.createdAt.getTime()), what })),
+    ),
   ]
   return { json, text: parts.filter(Boolean).join('\n\n') }
 }
@@ -115,80 +106,3 @@ async function cancelJob({ acting }: Operator, id: string, { reason }: ReasonOpt
   const text = `Job ${id} is canceled; its credits were given back.`
   return { json: { id, status: 'failed', error: CANCELED }, text }
 }
-
-const INTERFACES = { website: 'the website', create_image: 'Create Image', personal_api: 'the Personal API' }
-
-/** What else is put back has its word alone. */
-const REASONS: { readonly [Reason in PutBackReason]?: string } = {
-  unavailable: 'the GPU server could not be reached',
-  busy: 'the GPU server was busy',
-  auth: 'the GPU server, or a firewall before it, refused it: see the password in INFERENCE_URL',
-  unusable: 'the GPU server is of another kind than INFERENCE_URL says',
-  lost: 'the connection to the GPU server broke',
-  timeout: 'it took longer than INFERENCE_TIMEOUT_SECONDS',
-  oom: 'the GPU ran out of memory',
-  backend_fault: 'the GPU server failed',
-  bad_output: 'the GPU server sent no usable image',
-  model_missing: 'the GPU server lacks the model',
-  invalid_request: 'the GPU server refused what was asked of it',
-  unsupported: 'the GPU server can not do what was asked of it',
-  internal: 'the worker failed: see its log',
-  store_failed: 'the images could not be stored',
-  gpu_not_free: 'the GPU did not become free in time',
-  worker_leaving: 'the worker was told to stop',
-  lease_in_doubt: 'the worker could not reach Postgres',
-  worker_lost: 'the worker died or stood still',
-}
-
-/** One line per event, in the order of their times. */
-function storyOf(found: Found, now = new Date()) {
-  const { generation: g, key, images, deliveries } = found
-  const attempts = attemptsOf(found, now)
-  const named = key.name && ` "${key.name}"`
-  const request = g.requestId ? `, request ${g.requestId}` : ''
-  const events: [Date, string][] = [
-    [g.createdAt, `submitted through ${INTERFACES[interfaceOf(found)]} with the ${key.kind} key${named}${request}`],
-    ...creditsMoved(found, 'charge'),
-  ]
-  for (const it of attempts) {
-    const waited = it.waitedMs === null ? '' : `, after waiting ${seconds(it.waitedMs)}`
-    const ran = it.ranMs === null ? '' : ` after ${seconds(it.ranMs)}`
-    if (it.startedAt)
-      events.push([it.startedAt, `attempt ${it.attempt} starts on ${it.backend}, worker ${it.worker}${waited}`])
-    if (!it.endedAt) events.push([now, `attempt ${it.attempt} has been running${ran.replace('after', 'for')}`])
-    else if (it.outcome === 'put_back') {
-      const why = REASONS[it.reason as PutBackReason] ?? it.reason
-      const counted = it.countedAsTry ? '; this counts as a try' : ''
-      events.push([it.endedAt, `attempt ${it.attempt} is put back${ran}: ${why}${counted}`])
-    } else if (it.outcome === 'succeeded') {
-      events.push([it.endedAt, `attempt ${it.attempt} succeeds${ran} with ${plural(images.length, 'image')}`])
-    } else events.push([it.endedAt, `attempt ${it.attempt} fails${ran}: ${it.reason}`])
-  }
-  events.push(...creditsMoved(found, 'refund'))
-  if (g.worker === null && g.finishedAt) events.push([g.finishedAt, `fails while it waits: ${g.error}`])
-  if (g.status === 'queued') {
-    const pause = g.notBefore.getTime() - now.getTime()
-    events.push([now, `waits for attempt ${g.attempt}${pause > 0 ? `, for at least ${seconds(pause)} more` : ''}`])
-  }
-  for (const it of deliveries) {
-    const answer = it.lastStatus === null ? '' : `, answered ${it.lastStatus}`
-    const fault = it.lastError === null ? '' : ` (${it.lastError})`
-    const tries = it.attempts === 1 ? '1 try' : `${it.attempts} tries`
-    const to = `webhook ${it.type} to ${new URL(it.url).origin}`
-    events.push([it.finishedAt ?? it.createdAt, `${to}: ${it.status}${fault}${answer}, ${tries}`])
-  }
-  for (const { slug, removedAt } of images) if (removedAt) events.push([removedAt, `image ${slug} is removed`])
-  return events
-    .sort(([one], [other]) => one.getTime() - other.getTime())
-    .map(([time, what]) => ({ time, after: seconds(time.getTime() - g.createdAt.getTime()), what }))
-}
-
-const creditsMoved = ({ entries }: Found, of: 'charge' | 'refund') =>
-  entries
-    .filter(({ kind }) => kind === of)
-    .map(({ createdAt, delta, balance }): [Date, string] => {
-      const moved = `${plural(Math.abs(delta), 'credit')} ${of === 'charge' ? 'charged' : 'given back'}`
-      return [createdAt, `${moved}, the account has ${balance}`]
-    })
-
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

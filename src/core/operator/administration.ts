@@ -4,6 +4,7 @@ import type { ImageRemovals } from '../images/takedown.js'
 import type { AccountStores } from './accounts.js'
 import type { CatalogChanges } from './catalog.js'
 import type { CreditStores } from './credits.js'
+import type { GenerationRecord } from './generation-story.js'
 import type { CancelStores } from './generations.js'
 import type { ImageReportLog } from './image-reports.js'
 import type { KeyStores } from './keys.js'
@@ -33,6 +34,8 @@ export type Administration = AccountStores &
   PaymentStores &
   CancelStores & {
     readonly generations: {
+      /** All that is kept of it, also where its account is deleted. */
+      find(id: string): Promise<GenerationRecord | undefined>
       /** The newest of those that have not ended. */
       listActive(accountId: string, limit: number): Promise<readonly ActiveGeneration[]>
     }

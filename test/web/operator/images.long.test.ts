@@ -46,5 +46,18 @@ describeInBrowser('the newest images in a browser', () => {
     expect(page.url()).toBe(`${second}&done=removed`)
     expect(await pictures.count()).toBe(5)
     await loaded(page)
+
+    await page.locator('.wall a').first().click()
+    await page.getByRole('heading', { name: 'Prompt', exact: true }).waitFor()
+    await page.getByText('Take down').click()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+    expect(await scrollsSideways()).toBe(false)
+    await loaded(page)
+    await page.getByLabel('Why').fill('Shows a real person, too.')
+    await page.getByRole('button', { name: 'Remove image' }).click()
+    await page.getByText('Number 1 was removed').waitFor()
   })
 })

@@ -115,28 +115,6 @@ describe('a generation', () => {
   })
 })
 
-describe('the page of a generation', () => {
-  it('shows how it stands without its prompt, and offers to cancel it or, if it has failed, to run it again', async () => {
-    const { db } = context.service
-    const user = await givenUser(db)
-    const { id, prompt } = await givenGeneration(db, user)
-    const path = `/operator/generations/${id}`
-    const queued = await send('GET', path)
-    expect(textOf(queued.html)).toContain(`ID${id}Account${user.username}InterfacePersonal API`)
-    expect(queued.html).toContain(`action="${path}/cancel"`)
-    expect(queued.html).not.toContain(prompt)
-    const worker = standInWorker(db)
-    await worker.fail(await worker.claim(), 'The GPU ran out of memory.')
-    const failed = await send('GET', path)
-    expect(textOf(failed.html)).toContain('The GPU ran out of memory.')
-    expect(textOf(failed.html)).toContain('Backendstand-in:, stand-in')
-    expect(failed.html).toContain(`action="${path}/run-again"`)
-    const succeeded = await givenEndedGeneration(db, user)
-    expect((await send('GET', `/operator/generations/${succeeded.id}`)).html).not.toContain('Reason')
-    expect((await send('GET', '/operator/generations/gen_nothing')).status).toBe(404)
-  })
-})
-
 describe('a model version', () => {
   it('is shown with its file, its price and the live backends that serve it', async () => {
     await givenBackend(context.service.db)

@@ -1,77 +1,175 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { GENERATION_ID } from '../../../core/generations/generation.js'
+import { GENERATION_ID, samplerName } from '../../../core/generations/generation.js'
+import {
+  type GenerationRecord,
+  interfaceOf,
+  madeWithOf,
+  type RecordedGeneration,
+  seconds,
+  storyOf,
+} from '../../../core/operator/generation-story.js'
 import { cancelAsOperator, noSuchGeneration } from '../../../core/operator/generations.js'
-import type { OverseenGeneration } from '../../../core/operator/overview.js'
 import { runAgain } from '../../../core/operator/run-again.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
 import { actingOf, byOf, ReasonField, reason } from '../../parts/operator-forms.js'
-import { Fact } from '../../parts/page-parts.js'
+import { Fact, Notices } from '../../parts/page-parts.js'
 import { counted, Moment } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { LANE_NAMES } from '../parts/operator-parts.js'
+import { Table, UserLink } from '../parts/operator-parts.js'
+import { type Addresses, ImagesCard } from './images-card.js'
 
-interface OverseenGenerationProps {
-  readonly generation: OverseenGeneration
+interface GenerationPageProps {
+  readonly record: GenerationRecord
+  readonly addresses: Addresses
   readonly signedIn: SignedIn
+  readonly done?: string | undefined
 }
 
-/** Without the prompt: it is its owner's. */
-const OverseenGenerationPage = ({ generation: it, signedIn }: OverseenGenerationProps) => (
-  <OperatorLayout title="Generation" signedIn={signedIn} path="/operator" aside={<Status of={it} />}>
-    <section class="card stack">
-      {it.error && <p class="problem">{it.error}</p>}
+/** Operators see the prompt, too: without it nobody can tell what was asked for, or whether it may be. */
+const GenerationPage = ({ record, addresses, signedIn, done }: GenerationPageProps) => {
+  const { generation } = record
+  return (
+    <OperatorLayout title="Generation" signedIn={signedIn} path="/operator" aside={<Status of={generation} />}>
+      <Notices done={done} />
+      {generation.error && <p class="problem">{generation.error}</p>}
+      <Texts of={generation} />
+      {record.images.length > 0 && <ImagesCard record={record} addresses={addresses} />}
+      <Facts record={record} />
+      <Story record={record} />
+      <Act of={generation} />
+    </OperatorLayout>
+  )
+}
+
+const Status = ({ of: { status } }: { of: RecordedGeneration }) => (
+  <span class={`badge ${status === 'failed' ? 'bad' : status === 'succeeded' ? 'good' : ''}`}>{status}</span>
+)
+
+const Texts = ({ of: { prompt, negativePrompt } }: { of: RecordedGeneration }) => (
+  <section class="card stack" aria-labelledby="prompt">
+    <h2 id="prompt">Prompt</h2>
+    {prompt ? (
+      <p class="prompt" dir="auto">
+        {prompt}
+      </p>
+    ) : (
+      <p class="quiet">Empty: prompts are wiped when their account is deleted with all that is theirs.</p>
+    )}
+    {negativePrompt && (
+      <>
+        <h3>Negative prompt</h3>
+        <p class="prompt" dir="auto">
+          {negativePrompt}
+        </p>
+      </>
+    )}
+  </section>
+)
+
+const INTERFACES = { website: 'Website', create_image: 'Create Image', personal_api: 'Personal API' } as const
+
+const Facts = ({ record }: { record: GenerationRecord }) => {
+  const { generation: it, username, key, images } = record
+  const madeWith = images[0]?.madeWith
+  const account = `/operator/users/${encodeURIComponent(username)}`
+  return (
+    <section class="card stack" aria-labelledby="parameters">
+      <h2 id="parameters">Parameters</h2>
       <dl class="facts">
         <Fact name="ID">
           <code>{it.id}</code>
         </Fact>
         <Fact name="Account">
-          <a href={`/operator/users/${encodeURIComponent(it.username)}`}>
-            <bdi>{it.username}</bdi>
-          </a>
+          <UserLink username={username} />
         </Fact>
-        <Fact name="Interface">{LANE_NAMES[it.lane]}</Fact>
+        <Fact name="Submitted through">
+          {INTERFACES[interfaceOf(record)]}
+          {key.kind !== 'website' && (
+            <>
+              , <a href={`${account}#key-${key.id}`}>{key.name ? <bdi>{key.name}</bdi> : `${key.kind} key`}</a>
+            </>
+          )}
+        </Fact>
         <Fact name="Model">
-          <bdi>{it.modelName}</bdi>, <bdi class="mono">{it.filename}</bdi>
+          <a href={`/operator/models/${it.modelVersionId}`}>
+            <bdi>{it.modelName}</bdi>
+          </a>
+          , <bdi class="mono">{it.filename}</bdi>
         </Fact>
         <Fact name="Images">
-          {it.batchSize} of {it.width} × {it.height}, {it.steps} steps, {it.sampler}, seed {it.seed}
+          {it.batchSize} of {it.width} × {it.height}
         </Fact>
+        <Fact name="Steps">{it.steps}</Fact>
+        <Fact name="Guidance (CFG)">{it.cfgScale}</Fact>
+        <Fact name="Sampler">{samplerName(it.sampler)}</Fact>
+        <Fact name="Seed">
+          <code>{it.seed}</code>
+        </Fact>
+        {madeWith && (
+          <Fact name="Drawn by">
+            <bdi>{madeWithOf(madeWith)}</bdi>
+          </Fact>
+        )}
         <Fact name="Charged">{it.metered ? 'metered' : counted(it.cost, 'credit')}</Fact>
-        <Fact name="Attempt">{it.attempt}</Fact>
+        <Fact name="Attempt">
+          {it.attempt}
+          {it.tries > 0 && `, after ${it.tries} that failed by its own fault`}
+        </Fact>
         {it.backend && (
           <Fact name="Backend">
-            <bdi class="mono">{it.backend}</bdi>, <bdi>{it.worker}</bdi>
+            <a href="/operator#backends">
+              <bdi class="mono">{it.backend}</bdi>
+            </a>
+            , <bdi>{it.worker}</bdi>
           </Fact>
         )}
         <Fact name="Submitted">
           <Moment at={it.createdAt} />
         </Fact>
-        {it.startedAt && (
-          <Fact name="Started">
-            <Moment at={it.startedAt} />
-          </Fact>
-        )}
-        {it.finishedAt && (
+        {it.finishedAt ? (
           <Fact name="Ended">
             <Moment at={it.finishedAt} />
+          </Fact>
+        ) : (
+          <Fact name="Deadline">
+            <Moment at={it.deadlineAt} />
+          </Fact>
+        )}
+        {it.requestId && (
+          <Fact name="Request">
+            <code>{it.requestId}</code>
           </Fact>
         )}
       </dl>
     </section>
-    <Act of={it} />
-  </OperatorLayout>
-)
+  )
+}
 
-const Status = ({ of: { status } }: { of: OverseenGeneration }) => (
-  <span class={`badge ${status === 'failed' ? 'bad' : status === 'succeeded' ? 'good' : ''}`}>{status}</span>
-)
+const Story = ({ record }: { record: GenerationRecord }) => {
+  const begin = record.generation.createdAt.getTime()
+  return (
+    <Table name="What happened" columns={[['When'], ['After', 'number'], ['What']]}>
+      {storyOf(record).map(({ at, what }) => (
+        <tr>
+          <td class="when">
+            <Moment at={at} />
+          </td>
+          <td class="number">{seconds(at.getTime() - begin)}</td>
+          <td class="what">
+            <bdi>{what}</bdi>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
 
 /** What can be done to it now. */
-const Act = ({ of: { id, status } }: { of: OverseenGeneration }) => {
+const Act = ({ of: { id, status } }: { of: RecordedGeneration }) => {
   if (status === 'succeeded') return null
   const [path, name, hint] =
     status === 'failed'
@@ -90,18 +188,20 @@ const Act = ({ of: { id, status } }: { of: OverseenGeneration }) => {
 
 // What Postgres refuses is no ID either.
 const params = z.object({ id: z.string().regex(GENERATION_ID).catch('') })
+const query = z.object({ done: z.literal('removed').optional().catch(undefined) })
 const body = z.object({ reason })
 
-/** One generation: what it is, and canceling it or running it again. */
+/** One generation: all about it, and canceling it or running it again. */
 export function overseenGenerationRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { oversight } = ports
+  const { generations } = ports.administration
   const pathOf = (id: string) => `/operator/generations/${id}`
 
-  app.get(pathOf(':id'), { schema: { params } }, async (request, reply) => {
+  app.get(pathOf(':id'), { schema: { params, querystring: query } }, async (request, reply) => {
     const { id } = request.params
-    const generation = await oversight.generation(id)
-    if (!generation) throw noSuchGeneration(id)
-    return sendPage(reply, <OverseenGenerationPage generation={generation} signedIn={sessionOf(request)} />)
+    const record = id ? await generations.find(id) : undefined
+    if (!record) throw noSuchGeneration(id)
+    const page = { record, addresses: ports.images, signedIn: sessionOf(request) }
+    return sendPage(reply, <GenerationPage {...page} done={request.query.done && 'The image is removed.'} />)
   })
 
   app.post(`${pathOf(':id')}/cancel`, { schema: { params, body } }, async (request, reply) => {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
+import { GENERATION_ID } from '../../../core/generations/generation.js'
 import { type RecentImage, takeDown } from '../../../core/operator/images.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
@@ -117,8 +118,12 @@ const query = z.object({
 const fields = z.object({ image: z.string().catch(''), reason })
 /** What is shown again after a mistake. */
 const typed = z
-  .object({ image: z.string().catch(''), reason: z.string().catch(''), before: place })
-  .catch({ image: '', reason: '', before: undefined })
+  .object({
+    ...{ image: z.string().catch(''), reason: z.string().catch(''), before: place },
+    /** On whose page the form was. */
+    generation: z.string().regex(GENERATION_ID).optional().catch(undefined),
+  })
+  .catch({ image: '', reason: '' })
 
 /** The slug in an image's address, of its page or of its file. */
 const slugOf = (text: string) => /(?:^|\/)([0-9A-Za-z]{22})(?:\.[a-z]+)?\/?(?:[?#].*)?$/.exec(text.trim())?.[1] ?? ''
@@ -160,7 +165,7 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
 
   app.post(PATH, async (request, reply) => {
     const { form, problem } = readForm(fields, request.body)
-    const { image, reason: why, before } = typed.parse(request.body ?? {})
+    const { image, reason: why, before, generation } = typed.parse(request.body ?? {})
     const refuse = (status: number, sentence: string) =>
       show(request, reply.code(status), { problem: sentence, image, why, before })
     if (!form) return refuse(400, problem ?? NO_SUCH)
@@ -171,6 +176,7 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
       refusalMessage(error, reply)
       return refuse(404, NO_SUCH)
     }
+    if (generation) return reply.redirect(`/operator/generations/${generation}?done=removed`, 303)
     return reply.redirect(before ? address(PATH, { before, done: 'removed' }) : `${PATH}/removed?done=removed`, 303)
   })
 }

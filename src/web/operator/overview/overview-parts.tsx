@@ -142,6 +142,7 @@ const RunningTable = ({ overview }: { overview: Overview }) => (
 const BackendsTable = ({ overview }: { overview: Overview }) => (
   <Table
     name="Backends"
+    id="backends"
     columns={[
       ['Backend'],
       ['State'],

@@ -31,6 +31,8 @@ export function spanOf(from: Date, to: Date): string {
 
 interface TableProps {
   readonly name: string
+  /** Where links lead to it. */
+  readonly id?: string
   /** `act` is the class of a column of buttons, whose name nobody needs to see. */
   readonly columns: readonly (readonly [name: string, className?: string])[]
   /** Said where there are no rows. */
@@ -40,9 +42,9 @@ interface TableProps {
 }
 
 /** A table that a keyboard can scroll where it is wider than the page. */
-export const Table = ({ name, columns, empty, children }: TableProps) => (
+export const Table = ({ name, id, columns, empty, children }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-  <section class="card scroll" tabIndex={0} aria-label={`${name}, scrolls`}>
+  <section id={id} class="card scroll" tabIndex={0} aria-label={`${name}, scrolls`}>
     <table>
       <caption>{name}</caption>
       <thead>

@@ -183,7 +183,7 @@ const KeysCard = ({ keys, keyPrefix, path, isDeleted }: CardProps & { readonly i
     <h2 id="keys">Keys</h2>
     {keys.length === 0 && <p class="quiet">No keys.</p>}
     {keys.map(({ id, kind, scope, name, hint, createdAt, lastUsedAt, revokedAt }) => (
-      <div class="entry">
+      <div class="entry" id={`key-${id}`}>
         <div>
           <bdi>{name || 'Unnamed'}</bdi> <code class="quiet">{shownKey({ kind, hint }, keyPrefix)}</code>{' '}
           {kind !== 'personal' && <span class="badge">{scope ? `${kind}: ${scope}` : kind}</span>}{' '}
