@@ -150,7 +150,7 @@ const OPERATOR_PAGES = [
   ].map((act) => `POST /operator/users/:username/${act}`),
   ...['role', 'email', 'delete'].map((act) => `POST /operator/users/:username/${act}`),
   ...['GET /operator/moderation', 'GET /operator/moderation/repeated', 'POST /operator/moderation/:id/wrong'],
-  ...['GET /operator/images', 'GET /operator/images/removed', 'POST /operator/images'],
+  ...['GET /operator/images', 'GET /operator/images/removed', 'GET /operator/images/:slug', 'POST /operator/images'],
   ...['GET /operator/reports', ...['take-down', 'dismiss'].map((act) => `POST /operator/reports/:slug/${act}`)],
   'GET /operator/mails',
   'GET /operator/api',

@@ -18,6 +18,8 @@ export interface RecentImages {
    * to four times as many images, or none.
    */
   list(page: PageRequest): Promise<Page<RecentImage>>
+  /** The ID of the generation that an image is of, also of a removed one; undefined: there is no such image. */
+  generationOf(slug: string): Promise<string | undefined>
 }
 
 interface RemovalStores {

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { RecentImage, RecentImages } from '../../core/operator/images.js'
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
@@ -24,7 +24,12 @@ const NEWEST = selectAs({
       FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL), '[]')`,
 })
 
-export const recentImages = ({ pool }: Database): RecentImages => ({
+export const recentImages = ({ orm, pool }: Database): RecentImages => ({
+  async generationOf(slug) {
+    const [image] = await orm.select(columns(i, 'generationId')).from(i).where(eq(i.slug, slug))
+    return image?.generationId
+  },
+
   async list({ limit, after: [before] = [] }) {
     const earlier = before === undefined ? sql`` : sql`AND ${g.seq} < ${before}`
     // First the page: its end must not depend on what of it was removed.

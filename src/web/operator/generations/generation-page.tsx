@@ -19,7 +19,7 @@ import { counted, Moment } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table, UserLink } from '../parts/operator-parts.js'
+import { BackendLink, Table, UserLink, userPath } from '../parts/operator-parts.js'
 import { type Addresses, ImagesCard } from './images-card.js'
 
 interface GenerationPageProps {
@@ -75,7 +75,6 @@ const INTERFACES = { website: 'Website', create_image: 'Create Image', personal_
 const Facts = ({ record }: { record: GenerationRecord }) => {
   const { generation: it, username, key, images } = record
   const madeWith = images[0]?.madeWith
-  const account = `/operator/users/${encodeURIComponent(username)}`
   return (
     <section class="card stack" aria-labelledby="parameters">
       <h2 id="parameters">Parameters</h2>
@@ -90,7 +89,8 @@ const Facts = ({ record }: { record: GenerationRecord }) => {
           {INTERFACES[interfaceOf(record)]}
           {key.kind !== 'website' && (
             <>
-              , <a href={`${account}#key-${key.id}`}>{key.name ? <bdi>{key.name}</bdi> : `${key.kind} key`}</a>
+              ,{' '}
+              <a href={`${userPath(username)}#key-${key.id}`}>{key.name ? <bdi>{key.name}</bdi> : `${key.kind} key`}</a>
             </>
           )}
         </Fact>
@@ -121,10 +121,7 @@ const Facts = ({ record }: { record: GenerationRecord }) => {
         </Fact>
         {it.backend && (
           <Fact name="Backend">
-            <a href="/operator#backends">
-              <bdi class="mono">{it.backend}</bdi>
-            </a>
-            , <bdi>{it.worker}</bdi>
+            <BackendLink backend={it.backend} worker={it.worker} />
           </Fact>
         )}
         <Fact name="Submitted">

@@ -16,7 +16,7 @@ export const ImagesCard = ({ record: { generation, images }, addresses }: Images
     <h2 id="images">Images</h2>
     <ul class="wall">
       {images.map((image) => (
-        <li>
+        <li id={`image-${image.slug}`}>
           {image.removedAt ? (
             <Removed image={image} at={image.removedAt} />
           ) : (

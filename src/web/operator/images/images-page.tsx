@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
+import { imageNotFound } from '../../../core/errors.js'
 import { GENERATION_ID } from '../../../core/generations/generation.js'
+import { SLUG } from '../../../core/images/ports.js'
 import { type RecentImage, takeDown } from '../../../core/operator/images.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
@@ -115,6 +117,7 @@ const query = z.object({
   unfinished: z.literal('yes').optional().catch(undefined),
 })
 
+const params = z.object({ slug: z.string().regex(SLUG).catch('') })
 const fields = z.object({ image: z.string().catch(''), reason })
 /** What is shown again after a mistake. */
 const typed = z
@@ -161,6 +164,13 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
     const { unfinished, done, ...shown } = request.query
     if (unfinished) return reply.redirect(`${PATH}/removed?unfinished=yes`, 303)
     return show(request, reply, { ...shown, done: done && 'The image is removed.' })
+  })
+
+  app.get(`${PATH}/:slug`, { schema: { params } }, async (request, reply) => {
+    const { slug } = request.params
+    const id = slug ? await recentImages.generationOf(slug) : undefined
+    if (!id) throw imageNotFound()
+    return reply.redirect(`/operator/generations/${id}#image-${slug}`, 303)
   })
 
   app.post(PATH, async (request, reply) => {

@@ -8,7 +8,7 @@ import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table, UserLink } from '../parts/operator-parts.js'
+import { Actor, ImageLink, Table, UserLink } from '../parts/operator-parts.js'
 
 interface RemovedPageProps {
   readonly signedIn: SignedIn
@@ -57,9 +57,7 @@ const RemovedPage = (props: RemovedPageProps) => {
 const Row = ({ image: it }: { image: RemovedImageEntry }) => (
   <tr>
     <td>
-      <a href={`/image/${it.slug}`}>
-        <code>{it.slug}</code>
-      </a>
+      <ImageLink slug={it.slug} />
     </td>
     <td>
       <UserLink username={it.owner} />
@@ -69,7 +67,11 @@ const Row = ({ image: it }: { image: RemovedImageEntry }) => (
     </td>
     <td class="what">
       {it.reason ? <bdi>{it.reason}</bdi> : <span class="quiet">No reason given</span>}
-      {it.removedBy && <div class="quiet small">by {it.removedBy}</div>}
+      {it.removedBy && (
+        <div class="quiet small">
+          by <Actor actor={it.removedBy} />
+        </div>
+      )}
     </td>
     <td class="small">
       {it.dueAt === null ? (

@@ -9,7 +9,8 @@ import { Moment } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table } from '../parts/operator-parts.js'
+import { Actor, Table } from '../parts/operator-parts.js'
+import { ActText } from './act-text.js'
 
 const LIMIT = 50
 const query = z.object({ before: z.coerce.number().int().min(1).optional().catch(undefined) })
@@ -42,15 +43,10 @@ const LogPage = ({ page: { items, next }, isFirst, signedIn }: LogPageProps) => 
             <Moment at={at} />
           </td>
           <td>
-            <bdi>{actor}</bdi>
+            <Actor actor={actor} />
           </td>
           <td class="what">
-            {action}
-            {target && (
-              <div>
-                <bdi class="mono">{target}</bdi>
-              </div>
-            )}
+            <ActText action={action} target={target} />
           </td>
           <td class="what">{reason ? <bdi>{reason}</bdi> : <span class="quiet">–</span>}</td>
         </tr>

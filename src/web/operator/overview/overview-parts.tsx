@@ -2,7 +2,16 @@ import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import { type BackendState, type Overview, type RunningWork, totalsOf } from '../../../core/operator/overview.js'
 import type { Pause } from '../../../core/operator/pauses.js'
 import { counted, Moment, number } from '../../parts/text.js'
-import { GenerationLink, isPaused, LANE_NAMES, PauseLink, spanOf, Table } from '../parts/operator-parts.js'
+import {
+  BackendLink,
+  GenerationLink,
+  isPaused,
+  LANE_NAMES,
+  PauseLink,
+  spanOf,
+  Table,
+  UserLink,
+} from '../parts/operator-parts.js'
 
 /** What the page shows anew every two seconds. */
 export const OverviewParts = ({ overview }: { overview: Overview }) => (
@@ -128,10 +137,7 @@ const RunningTable = ({ overview }: { overview: Overview }) => (
       <tr>
         <WorkCells id={id} username={username} filename={filename} />
         <td>
-          <bdi class="mono">{backend}</bdi>
-          <div class="quiet small">
-            <bdi>{worker}</bdi>
-          </div>
+          <BackendLink backend={backend} worker={worker} />
         </td>
         <td class="number">{spanOf(startedAt, overview.at)}</td>
       </tr>
@@ -241,7 +247,7 @@ const WorkCells = ({ id, username, filename }: Pick<RunningWork, 'id' | 'usernam
       <GenerationLink id={id} />
     </td>
     <td>
-      <bdi>{username}</bdi>
+      <UserLink username={username} />
     </td>
     <td>
       <bdi class="mono">{filename}</bdi>

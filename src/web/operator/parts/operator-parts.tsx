@@ -71,6 +71,25 @@ export const Table = ({ name, id, columns, empty, children }: TableProps) => (
   </section>
 )
 
+/** A backend and its worker, which lead to the list of them. */
+export const BackendLink = ({ backend, worker }: { backend: string | null; worker: string | null }) => (
+  <>
+    <a href="/operator#backends">
+      <bdi class="mono">{backend}</bdi>
+    </a>
+    <div class="quiet small">
+      <bdi>{worker}</bdi>
+    </div>
+  </>
+)
+
+/** Leads to the page of the generation that the image is of, and of its removal. */
+export const ImageLink = ({ slug }: { slug: string }) => (
+  <a href={`/operator/images/${slug}`}>
+    <code>{slug}</code>
+  </a>
+)
+
 /** Leads to the form above with this chosen. */
 export const PauseLink = ({ scope, target }: Pausable) => (
   <a
@@ -89,8 +108,22 @@ export const GenerationLink = ({ id }: { id: string }) => (
   </a>
 )
 
+export const userPath = (username: string) => `/operator/users/${encodeURIComponent(username)}`
+
 export const UserLink = ({ username }: { username: string }) => (
-  <a class="user" href={`/operator/users/${encodeURIComponent(username)}`}>
+  <a class="user" href={userPath(username)}>
     {username}
   </a>
 )
+
+/** Who did it: an operator on the website or, with the name of a key, through /admin/v1; else no account. */
+export const Actor = ({ actor }: { actor: string }) => {
+  const [, username, rest = ''] = /^([A-Za-z0-9._@+-]{1,64})( \(key .*\))?$/s.exec(actor) ?? []
+  if (username === undefined) return <bdi>{actor}</bdi>
+  return (
+    <>
+      <UserLink username={username} />
+      {rest && <bdi class="quiet small">{rest}</bdi>}
+    </>
+  )
+}

@@ -15,7 +15,7 @@ import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { GenerationLink, UserLink } from '../parts/operator-parts.js'
+import { GenerationLink, ImageLink, UserLink } from '../parts/operator-parts.js'
 
 const PATH = '/operator/reports'
 const DONE = {
@@ -55,9 +55,7 @@ const Reported = ({ image: it, thumbnail }: { image: ReportedImage; thumbnail: s
     </a>
     <div class="stack">
       <h2 id={`image-${it.slug}`}>
-        <a href={`/image/${it.slug}`}>
-          <code>{it.slug}</code>
-        </a>
+        <ImageLink slug={it.slug} />
       </h2>
       <p class="small">
         By <UserLink username={it.username} />, <GenerationLink id={it.generationId} />

@@ -12,7 +12,7 @@ import { Act } from '../../parts/operator-forms.js'
 import { Notices, Pager, StatusBadge } from '../../parts/page-parts.js'
 import { address, browserName, counted, Moment, number } from '../../parts/text.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table } from '../parts/operator-parts.js'
+import { GenerationLink, Table } from '../parts/operator-parts.js'
 import { AccountCard, CorrectForm, type CreditValues, GrantForm, SubscriptionCard } from './user-forms.js'
 
 interface UserPageProps {
@@ -151,7 +151,7 @@ const LedgerCard = ({ account, entries, isFirst, path }: CardProps & Pick<UserPa
             </td>
             <td class="what">
               {KINDS[kind]}
-              <div class="quiet small">{generationId ? <code>{generationId}</code> : <bdi>{note}</bdi>}</div>
+              <div class="quiet small">{generationId ? <GenerationLink id={generationId} /> : <bdi>{note}</bdi>}</div>
             </td>
             <td class={`number ${delta > 0 ? 'good' : ''}`}>
               {delta > 0 && '+'}

@@ -9,7 +9,7 @@ import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table } from '../parts/operator-parts.js'
+import { GenerationLink, Table } from '../parts/operator-parts.js'
 
 interface UsersPageProps {
   readonly signedIn: SignedIn
@@ -103,7 +103,7 @@ const Row = ({ account: it }: { account: ListedAccount }) => (
       )}
     </td>
     <td class="number">{number(it.credits)}</td>
-    <td>{it.activeGenerationId ? <code>{it.activeGenerationId}</code> : <span class="quiet">–</span>}</td>
+    <td>{it.activeGenerationId ? <GenerationLink id={it.activeGenerationId} /> : <span class="quiet">–</span>}</td>
     <td class="when">
       {it.deletedAt ? (
         <Moment at={it.deletedAt} />
