@@ -1,7 +1,7 @@
 /** How users sign in to the website. */
 import type { Command } from 'commander'
 import type { Role } from '../core/accounts/account.js'
-import { LINK_MINUTES } from '../core/accounts/session.js'
+import { LINK_DAYS, LINK_MINUTES } from '../core/accounts/session.js'
 import { lengthOf, makeSignInLink, setEmail, setPassword, setRole } from '../core/operator/accounts.js'
 import { emailAddress, oneOf, REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -12,15 +12,13 @@ import { facts, jsonOf } from './output.js'
 export type ReadPassword = () => Promise<string>
 
 const MINUTES_IN: Readonly<Record<string, number>> = { d: 1440, h: 60, m: 1 }
-/** Whoever finds the link signs in: one that lies about for longer is found. */
-const MAX_VALID_MINUTES = 7 * 1440
 
 /** Minutes. */
 function validity(text: string): number {
   const [, count, unit] = /^(\d{1,5})([dhm])$/.exec(text) ?? []
   const minutes = Number(count) * (MINUTES_IN[unit ?? ''] ?? 0)
-  if (minutes >= 1 && minutes <= MAX_VALID_MINUTES) return minutes
-  throw new OperatorError(`--valid must be a time from 1m to 7d, like 90m, 12h or 7d, not "${text}".`)
+  if (minutes >= 1 && minutes <= LINK_DAYS * 1440) return minutes
+  throw new OperatorError(`--valid must be a time from 1m to ${LINK_DAYS}d, like 90m, 12h or 7d, not "${text}".`)
 }
 
 export function signInCommands(user: Command, run: Runner, readPassword: ReadPassword): void {

@@ -85,6 +85,7 @@ describe('user sign-in-link', () => {
     ['2h', 120, '2 hours'],
     ['24h', 1440, '1 day'],
     ['7d', 10_080, '7 days'],
+    ['30d', 43_200, '30 days'],
   ])('makes one that lasts as long as --valid %s says', async (valid, minutes, words) => {
     const name = `valid-${valid}`
     await easel.json(`user create ${name}`)
@@ -97,9 +98,9 @@ describe('user sign-in-link', () => {
 
   it('refuses what is no time, and too long a time', async () => {
     await easel.json('user create valid-not')
-    for (const valid of ['0m', '8d', '10081m', '15', 'h', '1.5h', '1w', '99999d'])
+    for (const valid of ['0m', '31d', '43201m', '15', 'h', '1.5h', '1w', '99999d'])
       expect(await easel.error(`user sign-in-link valid-not --valid ${valid}`)).toBe(
-        `--valid must be a time from 1m to 7d, like 90m, 12h or 7d, not "${valid}".`,
+        `--valid must be a time from 1m to 30d, like 90m, 12h or 7d, not "${valid}".`,
       )
   })
 })

@@ -138,7 +138,7 @@ const OPERATOR_PAGES = [
   'POST /operator/models/workflow',
   'POST /operator/pause',
   'POST /operator/resume',
-  ...['GET /operator/users', 'GET /operator/users/:username'],
+  ...['GET /operator/users', 'POST /operator/users', 'GET /operator/users/:username'],
   ...[
     'credits',
     'credits/correct',
@@ -148,7 +148,7 @@ const OPERATOR_PAGES = [
     'sessions/end',
     'generations/cancel',
   ].map((act) => `POST /operator/users/:username/${act}`),
-  ...['role', 'email', 'delete'].map((act) => `POST /operator/users/:username/${act}`),
+  ...['role', 'email', 'delete', 'keys', 'sign-in-link'].map((act) => `POST /operator/users/:username/${act}`),
   ...['GET /operator/moderation', 'GET /operator/moderation/repeated', 'POST /operator/moderation/:id/wrong'],
   ...['GET /operator/images', 'GET /operator/images/removed', 'GET /operator/images/:slug', 'POST /operator/images'],
   ...['GET /operator/reports', ...['take-down', 'dismiss'].map((act) => `POST /operator/reports/:slug/${act}`)],

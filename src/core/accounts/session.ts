@@ -5,6 +5,8 @@ export const SESSION_DAYS = 30
 export const LINK_MINUTES = 15
 /** For a link that confirms an address: mail may be slow, and it opens no account. */
 export const CONFIRMATION_MINUTES = 60
+/** Those of operators last longer, but not for good: whoever finds one that lies about signs in. */
+export const LINK_DAYS = 30
 
 /** Who is signed in to the website. As a caller they use the account's own website key. */
 export interface SignedIn {

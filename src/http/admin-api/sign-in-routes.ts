@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { LINK_MINUTES } from '../../core/accounts/session.js'
+import { LINK_DAYS, LINK_MINUTES } from '../../core/accounts/session.js'
 import { makeSignInLink, rotateWebhookSecret, setPassword } from '../../core/operator/accounts.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
@@ -8,8 +8,6 @@ import { type ActPorts, act } from './acts.js'
 import * as admin from './admin-fields.js'
 
 const tags = ['Accounts']
-/** Whoever finds a link signs in: one that lies about for longer is found. */
-const MOST_MINUTES = 7 * 1440
 
 const linkSchema = {
   operationId: 'makeSignInLink',
@@ -21,7 +19,7 @@ const linkSchema = {
   body: field
     .body({
       minutes: field
-        .integer('minutes', { min: 1, max: MOST_MINUTES })
+        .integer('minutes', { min: 1, max: LINK_DAYS * 1440 })
         .optional()
         .describe(`${LINK_MINUTES} unless given`),
       reason: admin.reason,

@@ -74,21 +74,25 @@ interface ActProps {
   readonly button: string
   /** Which of several, for those who do not see where it stands. */
   readonly of?: string
+  /** It makes something, and takes nothing away. */
+  readonly isHarmless?: boolean
+  /** After a mistake: why, as it was typed. The form is open then. */
+  readonly why?: string | undefined
   /** Further fields, before the one that asks why. */
   readonly children?: ComponentChildren
 }
 
 /** Something that is done to a user: opened with one press, done with a second one, after saying why. */
-export const Act = ({ id, action, name, button, of, children }: ActProps) => (
-  <details class="act">
+export const Act = ({ id, action, name, button, of, isHarmless = false, why, children }: ActProps) => (
+  <details class="act" open={why !== undefined}>
     <summary>
       {name}
       {of && <bdi class="hidden-visually"> {of}</bdi>}
     </summary>
     <form class="stack" method="post" action={action}>
       {children}
-      <ReasonField id={id} label="Why" />
-      <button class="danger" type="submit">
+      <ReasonField id={id} label="Why" value={why} />
+      <button class={isHarmless ? 'primary' : 'danger'} type="submit">
         {button}
       </button>
     </form>

@@ -20,7 +20,7 @@ const MailsPage = ({ mails, signedIn }: { mails: readonly UnsentMail[]; signedIn
     <p class="quiet">
       These mails were not sent, because <code>SMTP_URL</code> is not set. Send them yourself to whom they are for: a
       link signs whoever opens it in to that account. They go after a day, but their links end in {LINK_MINUTES}{' '}
-      minutes: <code>easel user sign-in-link NAME --valid 12h</code> makes one that lasts.
+      minutes: the page of the account under <a href="/operator/users">Users</a> makes one that lasts.
     </p>
     {mails.length === 0 ? (
       <section class="card empty">

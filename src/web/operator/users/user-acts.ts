@@ -17,12 +17,14 @@ import { removeSubscription, setSubscription } from '../../../core/operator/subs
 import { endOfDay } from '../../../lib/moments.js'
 import { inForm, line, mistake, readForm, reason } from '../../parts/operator-forms.js'
 import { number } from '../../parts/text.js'
+import { keyFields, linkFields, newKey, newLink, type Secret } from './secrets.js'
 
 export const GONE = 'This account was deleted: nothing about it can be changed.'
 const OWN = 'That is your own account: another operator must do this.'
 
 /** What an act's page says of it. */
 export const DONE = {
+  created: 'The account is created. Make a sign-in link below, and give it to whom it is for.',
   granted: 'The credits were granted.',
   granted_before: 'This form was sent before: the credits were granted once.',
   corrected: 'The credits were corrected.',
@@ -42,14 +44,19 @@ interface Doing {
   readonly acting: Acting<Administration>
   readonly account: AdministeredAccount
   readonly by: SignedIn
+  /** Of the website, for links; of keys, for new ones. */
+  readonly site: { readonly baseUrl: string; readonly keyPrefix: string }
 }
 
-/** Resolves to what its page says. @throws invalid_request, not_found */
-type Act = (doing: Doing, body: unknown) => Promise<keyof typeof DONE>
+/** What the page says that an act leads to, or what the page shows once that answers it. */
+type Done = keyof typeof DONE | Secret
+
+/** @throws invalid_request, not_found */
+type Act = (doing: Doing, body: unknown) => Promise<Done>
 
 /** An act with its fields, all of which are text. */
 const act =
-  <Fields>(fields: z.ZodType<Fields>, work: (doing: Doing, form: Fields) => Promise<keyof typeof DONE>): Act =>
+  <Fields>(fields: z.ZodType<Fields>, work: (doing: Doing, form: Fields) => Promise<Done>): Act =>
   async (doing, body) => {
     const { form, problem } = readForm(fields, body)
     if (problem !== undefined) throw mistake(problem)
@@ -142,6 +149,12 @@ export const ACTS = {
     await removeSubscription(acting, account.username)
     return 'unsubscribed'
   }),
+
+  keys: act(keyFields, ({ acting, account, site }, form) => newKey(acting, account.username, form, site.keyPrefix)),
+
+  'sign-in-link': act(linkFields, ({ acting, account, site }, form) =>
+    newLink(acting, account.username, form, site.baseUrl),
+  ),
 
   'keys/revoke': act(one, async ({ acting, account }, { id }) => {
     const key = (await acting.stores.keys.list(account.id)).find((it) => it.id === id)

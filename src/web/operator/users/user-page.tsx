@@ -13,6 +13,7 @@ import { Notices, Pager, StatusBadge } from '../../parts/page-parts.js'
 import { address, browserName, counted, Moment, number } from '../../parts/text.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { GenerationLink, Table } from '../parts/operator-parts.js'
+import { NewKeyForm, type Secret, SecretCard, SignInLinkForm, type TypedSecret } from './secrets.js'
 import { AccountCard, CorrectForm, type CreditValues, GrantForm, SubscriptionCard } from './user-forms.js'
 
 interface UserPageProps {
@@ -32,10 +33,13 @@ interface UserPageProps {
   readonly correction: CreditValues
   readonly done?: string | undefined
   readonly problem?: string | undefined
+  readonly secret?: Secret | undefined
+  /** What was typed into the forms for a key and a sign-in link, by the act. */
+  readonly typed?: Readonly<Record<string, TypedSecret>>
 }
 
 /** One user: all about them, and what an operator may do. */
-export const UserPage = ({ signedIn, account, done, problem, ...props }: UserPageProps) => {
+export const UserPage = ({ signedIn, account, done, problem, secret, ...props }: UserPageProps) => {
   const { username, role, deletedAt } = account
   const path = `/operator/users/${encodeURIComponent(username)}`
   const isOwn = account.id === signedIn.caller.account.id
@@ -53,13 +57,14 @@ export const UserPage = ({ signedIn, account, done, problem, ...props }: UserPag
       }
     >
       <Notices done={done} problem={problem} />
+      {secret && <SecretCard secret={secret} />}
       <Tiles account={account} {...props} />
       <div class="user-columns">
         <div class="stack">
           {props.active.length > 0 && <ActiveCard path={path} {...props} />}
           <LedgerCard path={path} account={account} {...props} />
           <KeysCard path={path} isDeleted={deletedAt !== null} {...props} />
-          <SessionsCard path={path} {...props} />
+          <SessionsCard path={path} isDeleted={deletedAt !== null} {...props} />
         </div>
         <div class="stack">
           {!deletedAt && (
@@ -76,7 +81,7 @@ export const UserPage = ({ signedIn, account, done, problem, ...props }: UserPag
   )
 }
 
-type CardProps = Omit<UserPageProps, 'signedIn' | 'account'> & { readonly path: string }
+type CardProps = Omit<UserPageProps, 'signedIn' | 'account' | 'secret'> & { readonly path: string }
 
 const Tiles = ({ account, keys, sessions }: Pick<UserPageProps, 'account' | 'keys' | 'sessions'>) => {
   const seen = [...keys.map((it) => it.lastUsedAt), ...sessions.map((it) => it.seenAt)].filter((it) => it !== null)
@@ -178,9 +183,10 @@ const KINDS = {
   expire: 'Expired',
 } as const
 
-const KeysCard = ({ keys, keyPrefix, path, isDeleted }: CardProps & { readonly isDeleted: boolean }) => (
+const KeysCard = ({ keys, keyPrefix, path, isDeleted, typed }: CardProps & { readonly isDeleted: boolean }) => (
   <section class="card stack" aria-labelledby="keys">
     <h2 id="keys">Keys</h2>
+    {!isDeleted && <NewKeyForm path={path} typed={typed?.keys} />}
     {keys.length === 0 && <p class="quiet">No keys.</p>}
     {keys.map(({ id, kind, scope, name, hint, createdAt, lastUsedAt, revokedAt }) => (
       <div class="entry" id={`key-${id}`}>
@@ -203,9 +209,10 @@ const KeysCard = ({ keys, keyPrefix, path, isDeleted }: CardProps & { readonly i
   </section>
 )
 
-const SessionsCard = ({ sessions, path }: CardProps) => (
+const SessionsCard = ({ sessions, path, isDeleted, typed }: CardProps & { readonly isDeleted: boolean }) => (
   <section class="card stack" aria-labelledby="sessions">
     <h2 id="sessions">Sessions</h2>
+    {!isDeleted && <SignInLinkForm path={path} typed={typed?.['sign-in-link']} />}
     {sessions.length === 0 && <p class="quiet">Signed in nowhere.</p>}
     {sessions.map(({ userAgent, createdAt, seenAt }) => (
       <div class="entry">

@@ -10,6 +10,7 @@ import { address } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { type Secret, type TypedSecret, typedOf } from './secrets.js'
 import { ACTS, DONE, GONE, ref, text } from './user-acts.js'
 import { UserPage } from './user-page.js'
 
@@ -40,7 +41,7 @@ const CREDIT_FORMS: Readonly<Record<string, 'grant' | 'correction'>> = {
 const blankCredits = (): CreditFields => ({ amount: '', reason: '', ref: newToken(), below_zero: '' })
 
 /** One user: all about them, and what an operator may do. */
-export function userRoutes(app: App, { ports, keyPrefix, shop }: WebsiteOptions): void {
+export function userRoutes(app: App, { ports, keyPrefix, baseUrl, shop }: WebsiteOptions): void {
   const { administration, ledger, currentPeriods, plans, sessions } = ports
 
   async function find(username: string, id?: string): Promise<AdministeredAccount> {
@@ -85,12 +86,15 @@ export function userRoutes(app: App, { ports, keyPrefix, shop }: WebsiteOptions)
       const refuse = (problem: string) => {
         const form = CREDIT_FORMS[name]
         const credits = form && { [form]: creditFields.parse(request.body ?? {}) }
-        return show(request, reply, { username, problem, credits })
+        return show(request, reply, { username, problem, credits, typed: { [name]: typedOf(request.body) } })
       }
       try {
         if (account.deletedAt) throw mistake(GONE)
         if (!form) throw mistake(unexplained)
-        const done = await act({ acting: actingOf(ports, request, form.reason), account, by }, request.body)
+        const acting = actingOf(ports, request, form.reason)
+        const done = await act({ acting, account, by, site: { baseUrl, keyPrefix } }, request.body)
+        // Not behind a redirect, whose address would have it; all pages are sent with no-store.
+        if (typeof done === 'object') return show(request, reply, { username, secret: done })
         return reply.redirect(address(`/operator/users/${encodeURIComponent(username)}`, { done }), 303)
       } catch (error) {
         return refuse(refusalMessage(error, reply))
@@ -106,6 +110,8 @@ interface Shown {
   readonly before?: number | undefined
   readonly done?: string | undefined
   readonly problem?: string
+  readonly secret?: Secret
+  readonly typed?: Readonly<Record<string, TypedSecret>>
   /** What was typed into a form for credits. */
   readonly credits?: Partial<Record<'grant' | 'correction', CreditFields>> | undefined
 }

@@ -1,15 +1,20 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ListedAccount } from '../../../core/operator/accounts.js'
+import type { ListedPlan } from '../../../core/operator/plans.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
 import { sendPage } from '../../parts/layout.js'
-import { Field, Pager, StatusBadge } from '../../parts/page-parts.js'
+import { actingOf, readForm } from '../../parts/operator-forms.js'
+import { Field, Notices, Pager, StatusBadge } from '../../parts/page-parts.js'
 import { address, Moment, number } from '../../parts/text.js'
+import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { GenerationLink, Table } from '../parts/operator-parts.js'
+import { GenerationLink, Table, userPath } from '../parts/operator-parts.js'
+import { createUser, NewUserForm, type NewUserValues, newUserFields, typedOf } from './new-user.js'
 
 interface UsersPageProps {
   readonly signedIn: SignedIn
@@ -18,15 +23,20 @@ interface UsersPageProps {
   readonly isFirst: boolean
   readonly items: readonly ListedAccount[]
   readonly next: string | undefined
+  readonly plans: readonly ListedPlan[]
+  /** What was typed to create an account, after a mistake, and what was wrong with it. */
+  readonly values?: NewUserValues
+  readonly problem?: string
 }
 
 const PATH = '/operator/users'
 
 /** Every account, by name, to be searched. */
-const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: UsersPageProps) => {
+const UsersPage = ({ signedIn, text, deleted, isFirst, items, next, plans, values, problem }: UsersPageProps) => {
   const to = (after?: string) => address(PATH, { q: text, deleted: deleted ? 'yes' : '', after })
   return (
     <OperatorLayout title="Users" signedIn={signedIn} path={PATH}>
+      <Notices problem={problem} />
       <search>
         <form class="row search" method="get" action={PATH}>
           <Field
@@ -51,10 +61,10 @@ const UsersPage = ({ signedIn, text, deleted, isFirst, items, next }: UsersPageP
           <button type="submit">Search</button>
         </form>
       </search>
+      <NewUserForm path={PATH} plans={plans} values={values} />
       {items.length === 0 ? (
         <section class="card empty">
           <p>{text ? 'Nobody was found.' : deleted ? 'No account was deleted.' : 'There are no users yet.'}</p>
-          {!text && !deleted && <code>easel user create NAME</code>}
         </section>
       ) : (
         <Table
@@ -134,14 +144,42 @@ const query = z.object({
     .catch(undefined),
 })
 
-/** The list of users. */
+interface Shown extends Partial<z.output<typeof query>> {
+  readonly values?: NewUserValues
+  readonly problem?: string
+}
+
+/** The list of users, and creating one. */
 export function usersRoutes(app: App, { ports }: WebsiteOptions): void {
-  app.get('/operator/users', { schema: { querystring: query } }, async (request, reply) => {
-    const { q, deleted, after } = request.query
+  const { administration, plans } = ports
+
+  async function show(request: FastifyRequest, reply: FastifyReply, { q = '', after, ...shown }: Shown) {
     // A zero character is in no name, and Postgres takes none.
     const text = q.replaceAll('\0', '')
-    const found = await ports.administration.accounts.search({ text, deleted }, { limit: USERS_PER_PAGE, after })
-    const page = { text, deleted, isFirst: after === undefined, signedIn: sessionOf(request), ...found }
-    return sendPage(reply, <UsersPage {...page} />)
+    const { deleted = false } = shown
+    const [found, listed] = await Promise.all([
+      administration.accounts.search({ text, deleted }, { limit: USERS_PER_PAGE, after }),
+      plans.list(),
+    ])
+    const page = { text, isFirst: after === undefined, signedIn: sessionOf(request), ...found }
+    const onOffer = listed.filter(({ retiredAt }) => retiredAt === null)
+    return sendPage(reply, <UsersPage {...page} {...shown} deleted={deleted} plans={onOffer} />)
+  }
+
+  app.get(PATH, { schema: { querystring: query } }, async (request, reply) => show(request, reply, request.query))
+
+  app.post(PATH, async (request, reply) => {
+    const { form, problem } = readForm(newUserFields, request.body)
+    const refuse = (sentence: string) => show(request, reply, { problem: sentence, values: typedOf(request.body) })
+    if (!form) {
+      reply.code(400)
+      return refuse(problem ?? '')
+    }
+    try {
+      const username = await createUser(actingOf(ports, request, form.reason), form)
+      return reply.redirect(`${userPath(username)}?done=created`, 303)
+    } catch (error) {
+      return refuse(refusalMessage(error, reply))
+    }
   })
 }
