@@ -55,7 +55,7 @@ export const IMPORT_OUTCOMES = ['created', 'changed', 'unchanged'] as const
 export type ImportOutcome = (typeof IMPORT_OUTCOMES)[number]
 
 export interface OperatorAccounts {
-  /** By name. `text`: a part of the name or address, or the last four characters of a key. */
+  /** By name. `text`: a part of the name or address, the last four characters of a key, or the ID of an account or a key. */
   search(
     filter: { readonly text: string; readonly deleted: boolean },
     page: { readonly limit: number; readonly after: string | undefined },

@@ -49,9 +49,14 @@ const USER_COLUMNS = selectAs({
 /** The last characters of a key, also as the pages show it: `easel_…Ab12`. */
 const KEY_HINT = /^(?:[A-Za-z0-9-]+_)?…?([0-9A-Za-z]{4})$/
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 function matching(text: string): SQL | undefined {
   if (text === '') return undefined
   const hint = KEY_HINT.exec(text)?.[1]
+  // As log lines and the ledger have them.
+  if (UUID.test(text))
+    return sql`(${u.id} = ${text}::uuid OR ${u.id} IN (SELECT ${k.userId} FROM ${k} WHERE ${k.id} = ${text}::uuid))`
   const ways = [NAME, sql`lower(${u.email})`].map((column) => sql`strpos(${column}, lower(${text})) > 0`)
   if (hint) ways.push(sql`${u.id} IN (SELECT ${k.userId} FROM ${k} WHERE ${k.hint} = ${hint})`)
   return sql`(${sql.join(ways, sql` OR `)})`

@@ -71,7 +71,7 @@ const listSchema = {
       .max(254)
       .refine(...field.validText('text'))
       .default('')
-      .describe('A part of the name or address, or the end of a key'),
+      .describe('A part of the name or address, the end of a key, or the ID of an account or a key'),
     deleted: field.queryFlag('deleted').describe('Deleted ones instead'),
   }),
   response: {

@@ -16,7 +16,7 @@ describeInBrowser('the operator’s pages of users in a browser', () => {
     const { username, cookie } = await givenOperator(db)
     const { page, violations, scrollsSideways } = await browser.open(url, cookie, { reducedMotion: 'reduce' })
     await page.goto('/operator/users')
-    await page.getByLabel('Name, email or the end of a key').fill(user.username)
+    await page.getByLabel('Name, email, ID or the end of a key').fill(user.username)
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: user.username, exact: true }).click()
     await page.getByRole('heading', { level: 1, name: user.username }).waitFor()

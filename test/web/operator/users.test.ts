@@ -53,13 +53,20 @@ describe('the operator’s pages of users', () => {
     expect(await recordedOf(other)).toEqual([])
   })
 
-  it('find users by a part of the name or address in capital or small letters, and by the end of a key', async () => {
+  it('find users by a part of the name or address in capital or small letters, by the end of a key, and by the ID of either', async () => {
     const { db } = context.service
     const user = await givenUser(db)
     const email = `Some.Body+${user.id}@Example.com`
     await db.pool.query('UPDATE users SET email = $2 WHERE id = $1', [user.id, email])
     const hint = user.key.slice(-4)
-    for (const q of [user.username.slice(5).toUpperCase(), email.toLowerCase(), hint, `easel_…${hint}`]) {
+    for (const q of [
+      user.username.slice(5).toUpperCase(),
+      email.toLowerCase(),
+      hint,
+      `easel_…${hint}`,
+      user.id,
+      user.keyId,
+    ]) {
       const { html } = await see(`/operator/users?q=${encodeURIComponent(q)}`)
       expect(html).toContain(pageOf(user))
       expect(html).not.toContain(pageOf(operator))

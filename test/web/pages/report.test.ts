@@ -1,12 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newSlug } from '../../../src/core/generations/generation.js'
 import { MAX_OPEN_REPORTS } from '../../../src/core/images/reports.js'
+import { withTransaction } from '../../../src/db/client.js'
 import { imageRemovals } from '../../../src/db/images/removals.js'
 import { reportStore } from '../../../src/db/images/reports.js'
 import { givenImages } from '../../support/given-images.js'
 import { givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
 import { textOf, visit } from '../../support/website-client.js'
 
 const context = useService({ env: { TRUST_PROXY: '127.0.0.0/8,::1' } })
@@ -110,6 +112,26 @@ describe('the limits of reports', () => {
     expect(textOf(html)).toContain('Too many reports came from here. Wait an hour, then send it again.')
     expect(html).toContain('typed')
     expect((await send(slug, { reason: 'other', note: 'typed' })).status).toBe(303)
+  })
+
+  it('count a report that another server is just adding', async () => {
+    const { db } = context.service
+    const slug = await givenImage()
+    const reports = reportStore(db)
+    for (let n = 1; n < MAX_OPEN_REPORTS; n++) await reports.add(slug, { reason: 'illegal', note: '' })
+    let added: Promise<boolean> | undefined
+    // Holds what the statements of a report hold until its transaction ends.
+    await withTransaction(db, async (_tx, client) => {
+      await client.query('SELECT FROM images WHERE slug = $1 FOR NO KEY UPDATE', [slug])
+      await client.query(`INSERT INTO image_reports (slug, reason) VALUES ($1, 'illegal')`, [slug])
+      added = reports.add(slug, { reason: 'illegal', note: 'one too many' })
+      await until(
+        async () => (await db.pool.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)).rowCount,
+        'the other report to wait',
+      )
+    })
+    expect(await added).toBe(true)
+    expect(await reportsOf(slug)).toHaveLength(MAX_OPEN_REPORTS)
   })
 
   it('keep ten open ones of an image, however many come at once, and thank all the same', async () => {

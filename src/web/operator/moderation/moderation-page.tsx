@@ -10,7 +10,7 @@ import { address, Moment, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
-import { Table, UserLink } from '../parts/operator-parts.js'
+import { Actor, Table, UserLink } from '../parts/operator-parts.js'
 
 interface ModerationPageProps {
   readonly signedIn: SignedIn
@@ -123,7 +123,7 @@ const Refusal = ({ refusal: it, hidden }: RefusalProps) => (
       <p class="small verdict">
         <span class="badge">marked as wrong</span>
         <span class="quiet">
-          <bdi>{it.wrongBy}</bdi>, <Moment at={it.wrongAt} />
+          <Actor actor={it.wrongBy ?? ''} />, <Moment at={it.wrongAt} />
         </span>
       </p>
     ) : (

@@ -41,7 +41,7 @@ const UsersPage = ({ signedIn, text, deleted, isFirst, items, next, plans, value
         <form class="row search" method="get" action={PATH}>
           <Field
             id="q"
-            label="Name, email or the end of a key"
+            label="Name, email, ID or the end of a key"
             type="search"
             value={text}
             maxlength={MAX_EMAIL_LENGTH}
