@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isDefinition, withoutRevision } from '../core/catalog/model-definition.js'
 import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS, type ModelParameters } from '../core/catalog/model-parameters.js'
-import { CREATE_IMAGE_MODELS, hyphenated, type ModelVersion } from '../core/catalog/model-version.js'
+import { CREATE_IMAGE_MODELS, hyphenated, MAX_DESCRIPTION, type ModelVersion } from '../core/catalog/model-version.js'
 import { type Pricing, RATE_DECIMALS } from '../core/catalog/price.js'
 import { AppError } from '../core/errors.js'
 import { maxPixelsOf } from '../core/generations/submit/requested.js'
@@ -22,6 +22,9 @@ const ID = 'must be a whole number from 1'
 const PRICE = `must be a whole number from 0 to ${MAX_PRICE}`
 const RATE = `must be a number from 0 to ${MAX_PRICE} with at most ${RATE_DECIMALS} decimals`
 const text = z.string('must be a text').refine((value) => isLine(value, 255), 'must be one line of 1 to 255 characters')
+const DESCRIPTION = `must be one line of 1 to ${MAX_DESCRIPTION} characters, or null`
+const line = z.string(DESCRIPTION).refine((value) => isLine(value, MAX_DESCRIPTION), DESCRIPTION)
+const POSITION = 'must be a whole number from 1 to 1000000, or null'
 const flag = z.boolean('must be true or false')
 const price = z.int(PRICE).min(0, PRICE).max(MAX_PRICE, PRICE)
 const rate = z
@@ -66,6 +69,8 @@ const entry = z.strictObject({
   workflow_file: text.optional(),
   allow_nodes: z.array(text, 'must be a list of node classes').optional(),
   options: checkpointOptions.optional(),
+  description: line.nullish(),
+  position: z.int(POSITION).min(1, POSITION).max(1_000_000, POSITION).nullish(),
   cover_image: z.httpUrl('must be an http:// or https:// URL, or null').nullish(),
   nsfw: flag.optional(),
   enabled: flag.optional(),
@@ -88,9 +93,14 @@ export function requireDistinctModels(models: readonly ImportedModel[]): void {
   requireDistinct('create_image_model', models, ({ createImageModel }) => createImageModel)
 }
 
-/** A model version as an entry. */
-export const toEntry = ({ pricing, parameters, ...model }: ModelVersion) => ({
-  ...renamed(model, snakeCase),
+const withoutOwn = ({ cover: _, isDefault: __, ...model }: Partial<ModelVersion>) => model
+
+/** A model version as an entry. Its cover and whether it is the default belong to this installation. */
+export const toEntry = ({ pricing, parameters, description, position, ...version }: ModelVersion) => ({
+  ...renamed(withoutOwn(version), snakeCase),
+  // Left out where there is none: a release before does not know them.
+  ...(description !== null && { description }),
+  ...(position !== null && { position }),
   ...(pricing && {
     credits_per_megapixel: pricing.creditsPerMegapixel,
     credits_per_step: pricing.creditsPerStep,

@@ -1,5 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { coverPath } from '../core/catalog/cover.js'
+import type { ModelVersion } from '../core/catalog/model-version.js'
 import { serviceUnavailable } from '../core/errors.js'
 import type { CancelStore } from '../core/generations/cancel.js'
 import { timeLeft } from '../core/generations/follow/eta.js'
@@ -109,6 +111,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const plainPorts = {
     webhooks: webhooks.ports,
     models: modelStore(db, config.defaultModelVersionId),
+    coverUrl: (model: ModelVersion) => (model.cover ? config.baseUrl + coverPath(model) : model.coverImage),
     abilities: backendAbilities(db),
     moderator,
     refusedPrompts: refusedPromptNotes(

@@ -18,6 +18,7 @@ import { auditResults } from '../db/audit/audit-results.js'
 import { creditPackStore } from '../db/billing/credit-packs.js'
 import { billingCustomers } from '../db/billing/customers.js'
 import { ownSubscriptions } from '../db/billing/own-subscriptions.js'
+import { coverStore } from '../db/catalog/covers.js'
 import type { Database } from '../db/client.js'
 import { imageDeletions } from '../db/gallery/deletions.js'
 import { folderStore } from '../db/gallery/folders.js'
@@ -34,6 +35,7 @@ import { refusedPromptLog } from '../db/operator/refused-prompts.js'
 import { removedImageList } from '../db/operator/removed-images.js'
 import { upNextStore } from '../db/up-next/up-next.js'
 import type { PersonalApiPorts } from '../http/shared/ports.js'
+import { encodeCover } from '../images/encode-cover.js'
 import { identityProvider } from '../outbound/identity-provider.js'
 import { smtpMail } from '../outbound/smtp-mail.js'
 import { website } from '../web/server/website.js'
@@ -77,6 +79,8 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     oversight: oversight(db),
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
+    covers: coverStore(db),
+    encodeCover,
     workflows: workflowModels(db),
     plans: planStore(db),
     payments: operatorPayments(db),

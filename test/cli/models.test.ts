@@ -73,6 +73,14 @@ describe('models import', () => {
     })
   })
 
+  it('takes a description and a place, and takes them away with null', async () => {
+    await importing([{ ...PONY, description: 'Ponies, drawn', position: 3 }])
+    await importing([PONY])
+    expect(await listed(101)).toEqual({ ...PONY, description: 'Ponies, drawn', position: 3 })
+    await importing([{ ...PONY, description: null, position: null }])
+    expect(await listed(101)).toEqual(PONY)
+  })
+
   it('takes parameters and a price of its own, keeps them through an update, and lists what it takes', async () => {
     const turbo = {
       ...PONY,
@@ -357,6 +365,10 @@ describe('models import', () => {
     expect(await wrong({ cover_image: 'pony.png' })).toBe(
       'Entry 2: cover_image must be an http:// or https:// URL, or null.',
     )
+    expect(await wrong({ description: 'x'.repeat(201) })).toBe(
+      'Entry 2: description must be one line of 1 to 200 characters, or null.',
+    )
+    expect(await wrong({ position: 0 })).toBe('Entry 2: position must be a whole number from 1 to 1000000, or null.')
     expect(await wrong({ nsfw: 'no' })).toBe('Entry 2: nsfw must be true or false.')
     expect(await wrong({ credits_per_image: -1 })).toBe(
       'Entry 2: credits_per_image must be a whole number from 0 to 1000000.',

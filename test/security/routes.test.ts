@@ -81,6 +81,7 @@ const WITHOUT_KEY = [
   'GET /admin/v1/openapi.json',
   'GET /ready',
   'GET /favicon.ico',
+  'GET /covers/:id/:file',
   'GET /version',
 ]
 

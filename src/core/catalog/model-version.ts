@@ -33,7 +33,17 @@ export interface ModelVersion {
   readonly parameters: ModelParameters | null
   /** The Create Image model ID that this version serves, if any. */
   readonly createImageModel: string | null
+  /** A line about it, of up to MAX_DESCRIPTION characters. */
+  readonly description: string | null
+  /** Its picture: the slug of a published image, or the name of one that was uploaded (cover.ts); null: one is drawn. */
+  readonly cover: string | null
+  /** Its place where people choose: before those without one, which follow in the catalog's order. */
+  readonly position: number | null
+  /** The operator's choice where no model is named; at most one has it. */
+  readonly isDefault: boolean
 }
+
+export const MAX_DESCRIPTION = 200
 
 /**
  * Reads the catalog as it is now. With the revision that a caller's look-up has just read, a version that was read at the
@@ -86,6 +96,13 @@ export function requireCreateImageModel(model: ModelVersion | undefined, name: s
   return model
 }
 
+/** @param models in the catalog's order @returns them as people choose from them */
+export const inPlace = (models: readonly ModelVersion[]): ModelVersion[] => {
+  const placeOf = ({ position }: ModelVersion) => position ?? Number.POSITIVE_INFINITY
+  // Two infinities differ by NaN, and stay in their order.
+  return models.toSorted((a, b) => placeOf(a) - placeOf(b) || 0)
+}
+
 const ORDER: readonly string[] = CREATE_IMAGE_MODELS
 
 /**
@@ -93,18 +110,20 @@ const ORDER: readonly string[] = CREATE_IMAGE_MODELS
  * first on offer, but no NSFW model before another. One that can be drawn with now goes before all that cannot.
  * @param enabled in the catalog's order
  * @param served the IDs of those that a GPU server has now
- * @param chosen the operator's choice, which may be of no version that is on offer
+ * @param chosen the operator's choice by a variable, which may be of no version that is on offer; one that the console has
+ * made goes before it
  */
 export function defaultOf(
   enabled: readonly ModelVersion[],
   served: readonly number[],
   chosen: number | undefined,
 ): ModelVersion | undefined {
+  const choice = enabled.find(({ isDefault }) => isDefault)?.id ?? chosen
   const rankOf = ({ id, nsfw, createImageModel }: ModelVersion) => {
     const place = createImageModel === null ? -1 : ORDER.indexOf(createImageModel)
     return (
       (served.includes(id) ? 0 : 1000) +
-      (id === chosen ? 0 : 100 + (nsfw ? 50 : 0) + (place < 0 ? ORDER.length : place))
+      (id === choice ? 0 : 100 + (nsfw ? 50 : 0) + (place < 0 ? ORDER.length : place))
     )
   }
   return enabled.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
@@ -131,6 +150,7 @@ const checkpoint = (
   pricing: null,
   parameters: null,
   createImageModel: null,
+  ...{ description: null, cover: null, position: null, isDefault: false },
   ...more,
 })
 

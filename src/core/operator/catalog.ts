@@ -1,4 +1,4 @@
-import type { ModelVersion } from '../catalog/model-version.js'
+import { inPlace, type ModelVersion } from '../catalog/model-version.js'
 import { AppError } from '../errors.js'
 import type { Acting } from './acting.js'
 import type { ImportedVersion, UnservedVersion } from './imported-versions.js'
@@ -45,6 +45,14 @@ export interface CatalogChanges {
   setEnabled(id: number, enabled: boolean, by: ActedBy): Promise<boolean>
   /** In credits per image, for what is submitted from now on. */
   setPrice(id: number, credits: number, by: ActedBy): Promise<boolean>
+  /** Records nothing itself, as all that follow. Forgets the uploaded pictures that no version has. */
+  setShown(id: number, shown: Partial<Pick<ModelVersion, 'description' | 'cover'>>): Promise<boolean>
+  /** Under its name, before a version gets it. */
+  storeCover(name: string, webp: Buffer): Promise<void>
+  /** Their places from 1 on. */
+  setOrder(ids: readonly number[]): Promise<void>
+  /** Undefined: none is the operator's choice any more. */
+  setDefault(id: number | undefined): Promise<boolean>
 }
 
 export const noSuchVersion = (id: number | string) =>
@@ -89,4 +97,63 @@ export async function importModels(
       `create_image_model ${imported.createImageModel} belongs to model version ${imported.by}: to move it, set it to null there in the same import.`,
     )
   return prepared.versionsOf(await acting.stores.catalog.list())
+}
+
+/** @param description a line; null: none. @throws not_found */
+export const describeModel = (acting: Acting<CatalogStores>, id: number, description: string | null): Promise<void> =>
+  changed(acting, id, (catalog) => catalog.setShown(id, { description }), 'described model version')
+
+/** What a version's picture becomes: the published image with this slug, an upload, or none. */
+export type NewCover = { readonly slug: string } | { readonly name: string; readonly webp: Buffer } | undefined
+
+/** @throws not_found */
+export const setCover = (acting: Acting<CatalogStores>, id: number, cover: NewCover): Promise<void> =>
+  changed(
+    acting,
+    id,
+    async (catalog) => {
+      if (cover && 'webp' in cover) await catalog.storeCover(cover.name, cover.webp)
+      return catalog.setShown(id, { cover: cover === undefined ? null : 'slug' in cover ? cover.slug : cover.name })
+    },
+    cover ? 'set the cover of model version' : 'removed the cover of model version',
+  )
+
+/** Moves a version before or behind its neighbour, where people choose. @throws not_found */
+export const moveModel = (acting: Acting<CatalogStores>, id: number, by: -1 | 1): Promise<void> =>
+  changed(
+    acting,
+    id,
+    async (catalog) => {
+      const ids = inPlace(await catalog.list()).map((model) => model.id)
+      const from = ids.indexOf(id)
+      if (from < 0) return false
+      const [moved] = ids.splice(from, 1)
+      ids.splice(Math.max(0, from + by), 0, moved as number)
+      await catalog.setOrder(ids)
+      return true
+    },
+    `moved ${by < 0 ? 'up' : 'down'} model version`,
+  )
+
+/** What is taken where no model is named. @param id undefined: none is chosen any more. @throws not_found */
+export async function setDefaultModel(acting: Acting<CatalogStores>, id: number | undefined): Promise<void> {
+  if (id !== undefined)
+    return changed(acting, id, (catalog) => catalog.setDefault(id), 'made the default: model version')
+  await acting.recorded(
+    ({ catalog }) => catalog.setDefault(undefined),
+    (done) => (done ? ['chose no default model version', ''] : undefined),
+  )
+}
+
+async function changed(
+  acting: Acting<CatalogStores>,
+  id: number,
+  change: (catalog: CatalogChanges) => Promise<boolean>,
+  action: string,
+): Promise<void> {
+  const done = await acting.recorded(
+    ({ catalog }) => change(catalog),
+    (isDone) => (isDone ? [action, `${id}`] : undefined),
+  )
+  if (!done) throw noSuchVersion(id)
 }

@@ -22,6 +22,8 @@ const frontOf = (lane: Lane) => sql`
   (SELECT ${g.filename}, ${PIXEL_STEPS} FROM ${g}
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane} ORDER BY ${g.seq} LIMIT 500)`
 const IS_UP = sql`${b.up} AND ${b.seenAt} > now() - ${ALIVE}`
+/** One that has a single model has nothing to load. */
+const LOADED = sql`coalesce(${b.loaded}, CASE WHEN cardinality(${b.models}) = 1 THEN ${b.models}[1] END)`
 const listOf = (item: SQL, from: SQL) => sql`coalesce((SELECT json_agg(${item}) FROM ${from}), '[]')`
 
 interface WorkloadRow extends Omit<Workload, 'pace'> {
@@ -49,6 +51,7 @@ const WORKLOAD = statement<WorkloadRow>('workload')`
          ${listOf(sql`waiting`, sql`waiting`)} AS queued, ${listOf(sql`running`, sql`running`)} AS running,
          ${listOf(sql`${b.models}`, sql`${b} WHERE ${IS_UP} AND NOT ${ALL_PAUSED} AND NOT ${PAUSED_BACKEND}`)} AS backends,
          ${listOf(sql`${b.models}`, sql`${b} WHERE ${IS_UP} AND ${PAUSED_BACKEND}`)} AS "pausedBackends",
+         ${listOf(LOADED, sql`${b} WHERE ${IS_UP} AND NOT ${PAUSED_BACKEND} AND ${LOADED} IS NOT NULL`)} AS loaded,
          ${PAUSED_MODELS} AS paused, ${ALL_PAUSED} AS "allPaused"`
 
 /** Estimates from one snapshot per process, taken only while there are callers. */

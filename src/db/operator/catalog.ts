@@ -1,10 +1,10 @@
-import { and, inArray, isNotNull, notInArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { invalidParameter } from '../../core/errors.js'
 import type { CatalogChanges, ImportedModel } from '../../core/operator/catalog.js'
 import { CATALOG_ORDER } from '../catalog/models.js'
 import { type Database, withTransaction } from '../client.js'
-import { modelVersions as m } from '../schema/catalog.js'
+import { modelCovers as c, modelVersions as m } from '../schema/catalog.js'
 import { columns, param, setList, statement } from '../statement.js'
 import { askAbout, revisionOf } from './definition-revisions.js'
 import { recordingOf } from './operator-actions.js'
@@ -83,5 +83,27 @@ export const operatorModelStore = (db: Database): OperatorModelStore => ({
   setPrice: async (id, credits, by) => {
     const action = `set the price to ${credits} of model version`
     return (await SET_PRICE.count(db.pool, { ...by, action, target: `${id}`, id, credits })) === 1
+  },
+
+  async setShown(id, shown) {
+    const { rowCount } = await db.orm.update(m).set(shown).where(eq(m.id, id))
+    await db.orm.delete(c).where(sql`NOT EXISTS (SELECT FROM ${m} WHERE ${m.cover} = ${c.name})`)
+    return rowCount === 1
+  },
+
+  async storeCover(name, webp) {
+    await db.orm.insert(c).values({ name, webp }).onConflictDoNothing()
+  },
+
+  async setOrder(ids) {
+    const place = sql`array_position(${sql.param(ids)}::bigint[], ${m.id})`
+    await db.orm.update(m).set({ position: place }).where(sql`${m.position} IS DISTINCT FROM ${place}`)
+  },
+
+  async setDefault(id) {
+    const isIt = sql`${m.id} IS NOT DISTINCT FROM ${id ?? null}::bigint`
+    const { rowCount } = await db.orm.update(m).set({ isDefault: isIt }).where(or(m.isDefault, isIt))
+    if (id === undefined) return (rowCount ?? 0) > 0
+    return (await db.orm.$count(m, eq(m.id, id))) === 1
   },
 })

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { boolean, check, integer, jsonb, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
 import type { ModelParameters } from '../../core/catalog/model-parameters.js'
 import type { Pricing } from '../../core/catalog/price.js'
-import { int8, time } from './columns.js'
+import { bytea, int8, time } from './columns.js'
 
 export const modelVersions = pgTable(
   'model_versions',
@@ -21,12 +21,25 @@ export const modelVersions = pgTable(
     createImageModel: text('create_image_model').unique('model_versions_create_image_model_key'),
     pricing: jsonb('pricing').$type<Pricing>(),
     parameters: jsonb('parameters').$type<ModelParameters>(),
+    description: text('description'),
+    /** An image's slug, or a name of `model_covers`. */
+    cover: text('cover'),
+    position: integer('position'),
+    isDefault: boolean('is_default').notNull().default(false),
   },
   (t) => [
     check('model_versions_id_check', sql`${t.id} > 0`),
     check('model_versions_credits_per_image_check', sql`${t.creditsPerImage} BETWEEN 0 AND 1000000`),
+    check('model_versions_description_check', sql`length(${t.description}) BETWEEN 1 AND 200`),
   ],
 )
+
+/** Pictures that operators have uploaded, by a hash of them. */
+export const modelCovers = pgTable('model_covers', {
+  name: text('name').primaryKey(),
+  webp: bytea('webp').notNull(),
+  createdAt: time('created_at').notNull().defaultNow(),
+})
 
 export const modelVersionId = () => int8('model_version_id').references(() => modelVersions.id)
 

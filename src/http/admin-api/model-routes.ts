@@ -27,6 +27,8 @@ const model = z
     type: z.string(),
     filename: z.string(),
     cover_image: z.string().nullable(),
+    description: z.string().optional().describe('A line about it'),
+    position: z.int().optional().describe('Its place where people choose'),
     nsfw: z.boolean(),
     enabled: z.boolean(),
     credits_per_image: z.int(),

@@ -41,7 +41,7 @@ export async function personalApi(app: App, options: PersonalApiOptions): Promis
     caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),
   )
   accountRoutes(app)
-  modelRoutes(app, ports.models)
+  modelRoutes(app, ports)
   submitRoutes(app, ports)
   pollRoutes(app, ports, leaving, keyRevoked)
   eventRoutes(app, ports, keyRevoked, streamTimes)

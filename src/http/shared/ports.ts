@@ -1,7 +1,7 @@
 /** The ports that the routes call. */
 import type { LedgerStore } from '../../core/accounts/ledger.js'
 import type { UsageStore } from '../../core/accounts/usage.js'
-import type { ModelStore } from '../../core/catalog/model-version.js'
+import type { ModelStore, ModelVersion } from '../../core/catalog/model-version.js'
 import type { GalleryStore } from '../../core/gallery/gallery.js'
 import type { CancelPorts } from '../../core/generations/cancel.js'
 import type { DurationEstimates } from '../../core/generations/follow/eta.js'
@@ -25,6 +25,8 @@ interface SharedPorts extends SubmitPorts, PollPorts, CancelPorts {
 }
 
 export interface PersonalApiPorts extends SharedPorts, CheckPorts {
+  /** Of a version's picture; null: it has none of its own. */
+  readonly coverUrl: (model: ModelVersion) => string | null
   readonly following: Following
   readonly history: HistoryStore
   readonly gallery: GalleryStore

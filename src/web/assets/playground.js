@@ -103,6 +103,28 @@ function fill(field, value) {
   field.dispatchEvent(new Event('input', { bubbles: true }))
 }
 
+// ---- The models -------------------------------------------------------------------------------------------------------
+
+// There are many: those whose words match stay in view.
+const words = document.querySelector('#model-words')
+words?.addEventListener('input', (event) => {
+  // Nothing of the form has changed.
+  event.stopPropagation()
+  const wanted = words.value.toLowerCase().split(/\s+/)
+  let found = 0
+  for (const card of form.querySelectorAll('.models .choice')) {
+    const text = card.textContent.toLowerCase()
+    const matches = wanted.every((word) => text.includes(word))
+    card.hidden = !matches
+    found += Number(matches)
+  }
+  document.querySelector('#model-none').textContent = found > 0 ? '' : 'No model matches: try another word.'
+})
+words?.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) event.preventDefault()
+})
+if (words) words.parentElement.hidden = false
+
 // ---- A size of one's own --------------------------------------------------------------------------------------------
 
 const sides = [form.elements.width, form.elements.height]

@@ -24,6 +24,7 @@ import { reportedImageRoutes } from '../operator/reports/reports-page.js'
 import { userRoutes } from '../operator/users/user-routes.js'
 import { usersRoutes } from '../operator/users/users-page.js'
 import { accountPageRoutes } from '../pages/account/account-page.js'
+import { coverRoutes } from '../pages/covers/cover-routes.js'
 import { compareRoutes } from '../pages/gallery/compare-page.js'
 import { folderRoutes } from '../pages/gallery/folders-page.js'
 import { galleryRoutes } from '../pages/gallery/gallery-page.js'
@@ -82,6 +83,7 @@ export function website(options: WebsiteOptions): Website {
       assetRoutes(app, options.assets, (app.site.mark ?? defaultIcon()).url)
       clientPackageRoute(app)
       homeRoutes(app, options)
+      coverRoutes(app, options)
       imagePageRoutes(app, options)
       reportRoutes(app, options)
       referenceRoutes(app, options, describe.api)

@@ -8,6 +8,7 @@ import type { CurrentPeriods } from '../../core/accounts/plan.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
 import type { RequirePrices } from '../../core/billing/checked-prices.js'
 import type { Shop } from '../../core/billing/shop.js'
+import type { CoverStore, EncodeCover } from '../../core/catalog/cover.js'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
 import type { FolderStore } from '../../core/gallery/folders.js'
 import type { PublishedImages } from '../../core/images/ports.js'
@@ -48,6 +49,8 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly oversight: Oversight
   readonly pauses: PauseStore
   readonly catalog: CatalogChanges
+  readonly covers: CoverStore
+  readonly encodeCover: EncodeCover
   readonly workflows: WorkflowModels
   readonly plans: OperatorPlans
   readonly requirePrices: RequirePrices

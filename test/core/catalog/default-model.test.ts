@@ -58,6 +58,13 @@ const everywhere = (id: number) => ({
 })
 
 describe('the default model', () => {
+  it('is what the console has chosen, before what the variable says', async () => {
+    await query('UPDATE model_versions SET is_default = id = 13')
+    expect(await defaults()).toEqual(everywhere(13))
+    await query('UPDATE model_versions SET is_default = false')
+    expect(await defaults()).toEqual(everywhere(CHOSEN))
+  })
+
   it('is the operator’s choice in every place', async () => {
     expect(await defaults()).toEqual(everywhere(CHOSEN))
     await givenBackend('noobaiXL_v11.safetensors', 'illustriousXL_v10.safetensors')

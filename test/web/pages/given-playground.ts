@@ -26,7 +26,7 @@ export async function signedIn({ db }: Service, options: UserOptions = {}) {
 /** Of the user's generation that waits or is drawn. */
 export async function activeOf({ db }: Service, { id }: GivenUser) {
   const { rows } = await db.pool.query(
-    `SELECT id, prompt, width, height, batch_size, steps, negative_prompt, seed, lane FROM generations
+    `SELECT id, prompt, width, height, batch_size, steps, negative_prompt, seed, lane, model_version_id FROM generations
       WHERE user_id = $1 AND status IN ('queued', 'processing')`,
     [id],
   )

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
 import { describeInBrowser, useBrowser } from '../../support/browser.js'
 import { givenOwnModels } from '../../support/given-models.js'
@@ -349,6 +349,35 @@ describeInBrowser('the playground in a browser', () => {
     await generate.click()
     await page.getByRole('heading', { name: 'First in the queue' }).waitFor()
     expect(await activeOf(context.service, user)).toMatchObject({ width: 512, steps: 8, negative_prompt: '' })
+  })
+
+  it('finds one of many models by its words, and chooses it by keyboard', async () => {
+    await context.service.db.pool.query(`INSERT INTO model_versions
+      (id, name, model_name, base_model, type, filename, description)
+      SELECT 500 + n, 'v1', 'Model ' || n, 'Flux', 'Checkpoint', n || '.safetensors', 'Paints number ' || n
+        FROM generate_series(1, 20) n`)
+    onTestFinished(async () => {
+      await context.service.db.pool.query('UPDATE model_versions SET enabled = false WHERE id > 500 AND id < 600')
+    })
+    const { page, generate, heading, user, violations } = await openAs()
+    const cards = page.locator('.models .choice:visible')
+    const all = await cards.count()
+    const search = page.getByRole('searchbox', { name: 'Search the models' })
+    await search.fill('FLUX number 17')
+    expect(await cards.allInnerTexts()).toEqual([expect.stringContaining('Model 17')])
+    expect(await violations()).toEqual([])
+    // Nothing is submitted by it.
+    await search.press('Enter')
+    await search.press('Tab')
+    await page.keyboard.press('Space')
+    expect(await page.getByRole('radio', { name: /^Model 17/ }).isChecked()).toBe(true)
+    await search.fill('nothing like it')
+    expect(await page.getByText('No model matches: try another word.').isVisible()).toBe(true)
+    await search.fill('')
+    expect(await cards.count()).toBe(all)
+    await generate.click()
+    await heading('First in the queue')
+    expect((await activeOf(context.service, user)).model_version_id).toBe(517)
   })
 
   it('leads an open tab to the sign-in page once its session has ended', async () => {

@@ -14,6 +14,8 @@ export interface Workload {
   readonly backends: readonly (readonly string[] | null)[]
   /** Likewise, of those that are paused and up. */
   readonly pausedBackends?: readonly (readonly string[] | null)[]
+  /** The model files that backends of the first list have in memory. */
+  readonly loaded?: readonly string[]
   /** Model files that nothing starts of. */
   readonly paused?: readonly string[]
   /** Nothing starts at all. */

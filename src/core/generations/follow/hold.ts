@@ -13,6 +13,27 @@ export async function holdOf(
   return workload && holdIn(workload, filename)
 }
 
+/** How a model file stands with the live backends. */
+export interface Standing {
+  readonly hold: Hold | undefined
+  /** Whether one has it in memory, so that nothing need be loaded first. */
+  readonly isLoaded: boolean
+}
+
+/** By a snapshot some seconds old; undefined while there is none. */
+export async function standings(
+  estimates: Pick<DurationEstimates, 'current'>,
+): Promise<((filename: string) => Standing) | undefined> {
+  const workload = await estimates.current()
+  return (
+    workload &&
+    ((filename) => {
+      const hold = holdIn(workload, filename)
+      return { hold, isLoaded: hold === undefined && workload.loaded?.includes(filename) === true }
+    })
+  )
+}
+
 export function holdIn(workload: Workload, filename: string): Hold | undefined {
   const { backends, pausedBackends = [], paused = [], allPaused = false } = workload
   const has = (models: readonly string[] | null) => models === null || models.includes(filename)

@@ -13,6 +13,7 @@ import { notModified, sendTagged, taggedBody } from '../../shared/etag.js'
 import type { App } from '../../shared/fastify-app.js'
 import * as drawing from '../../shared/generation-fields.js'
 import { CREATE_IMAGE_LIMITS, PERSONAL_LIMITS } from '../../shared/generation-fields.js'
+import type { PersonalApiPorts } from '../../shared/ports.js'
 import { maxOf, type RateLimit } from '../../shared/rate-limit.js'
 import { EXAMPLE, viewOf } from '../../shared/responses.js'
 import { DEFAULTS } from '../generations/submit-schemas.js'
@@ -52,11 +53,14 @@ const listModelsSchema = {
 }
 
 /** The catalog, spec 4.2. */
-export function modelRoutes(app: App, models: ModelStore): void {
+export function modelRoutes(app: App, { models, coverUrl }: Pick<PersonalApiPorts, 'models' | 'coverUrl'>): void {
   // Concurrent requests share one read, so that none gets a catalog older than itself.
   const list = singleFlight(async () => {
     const enabled = await models.listEnabled()
-    return taggedBody({ models: enabled.map((model) => viewOf(modelVersion, model)), count: enabled.length })
+    return taggedBody({
+      models: enabled.map((model) => viewOf(modelVersion, { ...model, coverImage: coverUrl(model) })),
+      count: enabled.length,
+    })
   })
   app.get('/models', { schema: listModelsSchema }, async (request, reply) => sendTagged(request, reply, await list()))
 }

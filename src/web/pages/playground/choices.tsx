@@ -1,12 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { Field } from '../../parts/page-parts.js'
 
+interface ChoicesProps {
+  readonly of: string
+  readonly class: string
+  /** Between the name and the cards. */
+  readonly aside?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
 /** Radio buttons that look like cards. */
-export const Choices = ({ of: name, ...props }: { of: string; class: string; children: ComponentChildren }) => (
+export const Choices = ({ of: name, aside, ...props }: ChoicesProps) => (
   <div role="radiogroup" aria-labelledby={`${props.class}-name`}>
     <span class="legend" id={`${props.class}-name`}>
       {name}
     </span>
+    {aside}
     <div class={`choices ${props.class}`}>{props.children}</div>
   </div>
 )

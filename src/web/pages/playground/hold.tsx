@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<Hold, string>> = {
 
 /** For who waits. */
 export const HoldNotice = ({ of: { hold, deadline } }: { of: Held }) => (
-  <p class="hint">
+  <p class="hint held">
     {REASONS[hold]} Your image keeps its place and is drawn once that has changed. If it can’t be drawn by{' '}
     <Moment at={deadline} /> at the latest, it fails and you get your credits back.
   </p>

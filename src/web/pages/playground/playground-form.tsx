@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { lowestPrice, priceOf } from '../../../core/catalog/price.js'
+import { priceOf } from '../../../core/catalog/price.js'
+import type { Standing } from '../../../core/generations/follow/hold.js'
 import { MAX_SEED, SAMPLERS, samplerName } from '../../../core/generations/generation.js'
 import { filledFor } from '../../../core/generations/submit/requested.js'
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
@@ -9,8 +10,9 @@ import { PlanLink } from '../../parts/site-links.js'
 import { Choice, Choices, NumberField } from './choices.js'
 import { bodyOf, type Form, SHAPES } from './form.js'
 import { factsOf, sharedFacts } from './model-facts.js'
+import { ModelPicker } from './model-picker.js'
 import { SizeChoices } from './size-choices.js'
-import { creditsText, Generate } from './stage.js'
+import { Generate } from './stage.js'
 
 export interface Problem {
   /** One sentence. */
@@ -26,6 +28,8 @@ export interface FormProps {
   readonly models: readonly ModelVersion[]
   /** Whether the plan of whoever is signed in includes this one. */
   readonly includes: (model: ModelVersion) => boolean
+  /** Undefined while that can't be told. */
+  readonly standingOf: ((filename: string) => Standing) | undefined
   readonly accountId: string
   readonly credits: number
   readonly running: boolean
@@ -127,16 +131,13 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
           </label>
         </p>
       </div>
-      <Choices of="Model" class="models">
-        {models.map((model) => (
-          <ModelChoice
-            model={model}
-            isIncluded={includes(model)}
-            facts={differing(model)}
-            checked={`${model.id}` === form.model_version_id}
-          />
-        ))}
-      </Choices>
+      <ModelPicker
+        models={models}
+        chosen={form.model_version_id}
+        includes={includes}
+        standingOf={props.standingOf}
+        factsOf={differing}
+      />
       <p id="note" class="small quiet" hidden={note === ''}>
         {note}
       </p>
@@ -188,34 +189,4 @@ export const ProblemNotice = ({ problem: { text, link, field } }: { problem: Pro
       </>
     )}
   </p>
-)
-
-interface ModelChoiceProps {
-  readonly model: ModelVersion
-  /** In the plan; another one cannot be chosen. */
-  readonly isIncluded: boolean
-  /** For the page's script. */
-  readonly facts: object
-  readonly checked: boolean
-}
-
-const ModelChoice = ({ model, isIncluded, facts, checked }: ModelChoiceProps) => (
-  <Choice
-    name="model_version_id"
-    value={`${model.id}`}
-    checked={checked}
-    disabled={!isIncluded}
-    data={{ 'data-facts': JSON.stringify(facts) }}
-  >
-    <b>
-      <bdi>{model.modelName}</bdi>
-    </b>
-    <span class="small quiet">
-      <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi> ·{' '}
-      <span class="price">
-        {isIncluded ? `${model.pricing ? 'from ' : ''}${creditsText(lowestPrice(model))}` : 'not in your plan'}
-        {model.nsfw && ' · 18+'}
-      </span>
-    </span>
-  </Choice>
 )

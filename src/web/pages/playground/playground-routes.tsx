@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fragment, h } from 'preact'
 import { z } from 'zod'
 import { type Account, defaultModelFor, isAllowedModel } from '../../../core/accounts/account.js'
-import { type ModelVersion, requireAvailable } from '../../../core/catalog/model-version.js'
+import { inPlace, type ModelVersion, requireAvailable } from '../../../core/catalog/model-version.js'
 import { AppError, noActiveSubscription } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
-import { holdOf } from '../../../core/generations/follow/hold.js'
+import { holdOf, standings } from '../../../core/generations/follow/hold.js'
 import { hasEnded, pollGeneration } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
@@ -52,23 +52,27 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   ) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
-    const [models, active, recent, { items }] = await Promise.all([
+    const [enabled, usual, standingOf, active, recent, { items }] = await Promise.all([
       ports.models.listEnabled(),
+      ports.models.findDefault(),
+      standings(ports.estimates),
       activeOf(ports, request),
       recentOf(ports, id),
       ports.history.generations(id, {}, { limit: 1, after: undefined }),
     ])
     const latest = active?.generation ?? items[0]
-    const shown = await asked(models, latest && formOf(latest, modelOf(models, latest)))
+    const shown = await asked(enabled, latest && formOf(latest, modelOf(enabled, latest)))
     const isFresh = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS
     const ended = shown.source ?? (isFresh ? latest : undefined)
     const returning = latest !== undefined
     const includes = ({ id }: ModelVersion) => isAllowedModel(signedIn.caller, id)
-    const chosen = models.find((model) => `${model.id}` === shown.form.model_version_id)
-    const hold = chosen && (await holdOf(ports.estimates, chosen.filename))
-    const props = { signedIn, models, includes, active, ended, recent, returning, hold, baseUrl, urls: ports.images }
+    const chosen = enabled.find((model) => `${model.id}` === shown.form.model_version_id)
+    const hold = chosen && standingOf?.(chosen.filename).hold
+    // The operator's default first, whoever asks.
+    const models = inPlace(enabled).sort((a, b) => Number(b.id === usual?.id) - Number(a.id === usual?.id))
+    const props = { signedIn, models, includes, standingOf, active, ended, recent, returning, hold, baseUrl }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
-    return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} />)
+    return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} urls={ports.images} />)
   }
 
   app.get('/playground', { schema: { querystring: query } }, (request, reply) =>

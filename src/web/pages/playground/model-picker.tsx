@@ -1,0 +1,97 @@
+import { coverPath } from '../../../core/catalog/cover.js'
+import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { lowestPrice } from '../../../core/catalog/price.js'
+import type { Hold, Standing } from '../../../core/generations/follow/hold.js'
+import { Choice, Choices } from './choices.js'
+import { creditsText } from './stage.js'
+
+interface ModelPickerProps {
+  /** As they are to be shown. */
+  readonly models: readonly ModelVersion[]
+  /** An ID. */
+  readonly chosen: string
+  /** In the plan; another one cannot be chosen. */
+  readonly includes: (model: ModelVersion) => boolean
+  readonly standingOf: ((filename: string) => Standing) | undefined
+  /** For the page's script. */
+  readonly factsOf: (model: ModelVersion) => object
+}
+
+/** From so many on they are searched. */
+const MANY = 13
+
+export const ModelPicker = ({ models, chosen, includes, standingOf, factsOf }: ModelPickerProps) => (
+  <Choices of="Model" class="models" aside={models.length >= MANY && <ModelSearch />}>
+    {models.map((model) => (
+      <Choice
+        name="model_version_id"
+        value={`${model.id}`}
+        checked={`${model.id}` === chosen}
+        disabled={!includes(model)}
+        data={{ 'data-facts': JSON.stringify(factsOf(model)) }}
+      >
+        <ModelCard model={model} isIncluded={includes(model)} standing={standingOf?.(model.filename)} />
+      </Choice>
+    ))}
+  </Choices>
+)
+
+/** The page's script hides what does not match; without it all are there. */
+const ModelSearch = () => (
+  <div id="model-search" hidden>
+    <label class="hidden-visually" for="model-words">
+      Search the models
+    </label>
+    <input id="model-words" type="search" placeholder="Search the models…" autocomplete="off" spellcheck={false} />
+    <p id="model-none" class="small quiet" role="status" />
+  </div>
+)
+
+interface ModelCardProps {
+  readonly model: ModelVersion
+  readonly isIncluded: boolean
+  readonly standing: Standing | undefined
+}
+
+const ModelCard = ({ model, isIncluded, standing }: ModelCardProps) => (
+  <>
+    <img src={coverPath(model)} alt="" width="96" height="64" loading="lazy" />
+    <b>
+      <bdi>{model.modelName}</bdi>
+    </b>
+    <span class="small quiet">
+      <bdi>{model.name}</bdi> · <bdi>{model.baseModel}</bdi>
+    </span>
+    {model.description && (
+      <span class="small">
+        <bdi>{model.description}</bdi>
+      </span>
+    )}
+    <span class="small quiet">
+      <span class="price">
+        {isIncluded ? `${model.pricing ? 'from ' : ''}${creditsText(lowestPrice(model))}` : 'not in your plan'}
+        {model.nsfw && ' · 18+'}
+      </span>
+      {standing && <Warmth of={standing} />}
+    </span>
+  </>
+)
+
+const HOLDS: Readonly<Record<Hold, string>> = {
+  all_paused: 'paused',
+  model_paused: 'paused',
+  backends_paused: 'paused',
+  no_backend: 'no GPU server',
+  no_model: 'no GPU server',
+}
+
+/** Whether an image begins at once, after the model was loaded, or not for now. */
+const Warmth = ({ of: { hold, isLoaded } }: { of: Standing }) =>
+  hold ? (
+    <> · {HOLDS[hold]}</>
+  ) : isLoaded ? (
+    <>
+      {' '}
+      · <span class="warm">warm</span>
+    </>
+  ) : null
