@@ -1,3 +1,4 @@
+import { SAMPLERS, samplerName } from '../../core/generations/generation.js'
 import { refusals as german } from './de/refusals.js'
 import type { Texts } from './en/en.js'
 
@@ -24,7 +25,8 @@ function patternOf(english: string): RegExp {
 }
 
 /**
- * A refusal of the core for people, in their language where that has it: it may begin with the name of a field of the API.
+ * A refusal of the core for people, in their language where that has it: it may begin with the name of a field of
+ * the API, and name a sampler.
  */
 export function inWords(sentence: string, { language }: Pick<Texts, 'language'> = { language: 'en' }): string {
   for (const [pattern, translated] of TRANSLATED[language] ?? []) {
@@ -33,5 +35,12 @@ export function inWords(sentence: string, { language }: Pick<Texts, 'language'> 
     let n = 0
     return translated.replaceAll('{}', () => found[++n] ?? '')
   }
-  return sentence.replace(/^[a-z][a-z_]*(?= )/, (name) => `The ${FIELD_WORDS[name] ?? name.replaceAll('_', ' ')}`)
+  return sentence
+    .replace(/^[a-z][a-z_]*(?= )/, (name) => `The ${FIELD_WORDS[name] ?? name.replaceAll('_', ' ')}`)
+    .replace(/^The cfg_scale /, 'The guidance ')
+    .replace(' an integer', ' a whole number')
+    .replace(/"([a-z0-9_]+)"/g, (quoted, name) => {
+      const sampler = SAMPLERS.find((it) => it === name)
+      return sampler ? `"${samplerName(sampler)}"` : quoted
+    })
 }

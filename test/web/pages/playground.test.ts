@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
+import { LACKING } from '../../../src/core/generations/servable.js'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { pauseStore } from '../../../src/db/operator/pauses.js'
@@ -93,6 +94,14 @@ describe('a generation of the playground', () => {
     expect((await send(stranger.cookie, 'GET', `/playground/${id}/events`)).status).toBe(404)
     expect((await send(stranger.cookie, 'POST', `/playground/${id}/cancel`)).status).toBe(404)
     expect(await activeOf(context.service, user)).toMatchObject({ id })
+  })
+
+  it('says in words why it failed', async () => {
+    const { cookie } = await signedIn()
+    await send(cookie, 'POST', '/playground', FORM)
+    await worker().fail(await worker().claim(), LACKING.sampler.replace('%', 'dpmpp_2m_karras'))
+    const { html } = await send(cookie, 'GET', '/playground')
+    expect(textOf(html)).toContain('The sampler "DPM++ 2M Karras" is not available on the GPU servers.')
   })
 
   it('is canceled with its credits given back', async () => {
@@ -232,10 +241,10 @@ describe('the form of the playground', () => {
   })
 
   it.each([
-    ['nine images', { batch_size: '9' }, '>The number of images must be an integer from 1 to 4.'],
-    ['steps that are no number', { steps: 'many' }, '>The number of steps must be an integer from 1 to 100.'],
-    ['a shape that is none', { shape: 'wide' }, '>The width must be an integer'],
-    ['half a seed', { seed: '1.5' }, '>The seed must be an integer'],
+    ['nine images', { batch_size: '9' }, '>The number of images must be a whole number from 1 to 4.'],
+    ['steps that are no number', { steps: 'many' }, '>The number of steps must be a whole number from 1 to 100.'],
+    ['a shape that is none', { shape: 'wide' }, '>The width must be a whole number'],
+    ['half a seed', { seed: '1.5' }, '>The seed must be a whole number'],
     ['no model', { model_version_id: '' }, '>The model is required.'],
     ['an unknown model', { model_version_id: '4711' }, 'This model is not on offer any more.'],
     ['2001 letters', { prompt: 'x'.repeat(2001) }, '>The prompt must be at most 2000 characters.'],
@@ -265,7 +274,7 @@ describe('the form of the playground', () => {
     await endAll(context.service)
     for (const [wrong, sentence] of [
       [{ width: '1001' }, 'The width must be a multiple of 8.'],
-      [{ height: '4000' }, 'The height must be an integer from 256 to 2048.'],
+      [{ height: '4000' }, 'The height must be a whole number from 256 to 2048.'],
       [{ width: '2048', height: '2048' }, 'The width × height must be at most 3145728 pixels (such as 2048 × 1536).'],
     ] as const) {
       const { status, html } = await send(cookie, 'POST', '/playground', { ...custom, ...wrong })

@@ -5,6 +5,7 @@ import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
 import { Credits } from '../../parts/layout.js'
 import { counted } from '../../parts/text.js'
+import { inWords } from '../../shared/answers.js'
 import { type Held, HoldNotice } from './hold.js'
 
 /** Where an element of the page goes that is not the one that was asked for. */
@@ -132,7 +133,7 @@ export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls:
   ) : (
     <div class="empty">
       <h2>{generation.error === CANCELED ? 'Canceled' : 'No image this time'}</h2>
-      {generation.error !== CANCELED && <p>{generation.error}</p>}
+      {generation.error && generation.error !== CANCELED && <p>{inWords(generation.error)}</p>}
       <p>{refundText(generation)}</p>
     </div>
   )
