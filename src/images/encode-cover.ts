@@ -4,7 +4,7 @@ import { openImage } from './reencode-png.js'
 /** Three by two, as the picker shows it, on a dense screen. */
 const SIZE = { width: 384, height: 256 }
 
-export const encodeCover: EncodeCover = (image) =>
+export const encodeCover: EncodeCover = async (image) =>
   openImage(image)
     .rotate()
     .resize({ ...SIZE, fit: 'cover', position: 'attention' })

@@ -1,7 +1,6 @@
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import type { ModelStore } from '../core/catalog/model-version.js'
-import { AppError } from '../core/errors.js'
 import { clearLeftovers } from '../core/generations/cancel.js'
 import type { SubmitPorts } from '../core/generations/submit/ports.js'
 import type { ImageStore } from '../core/images/ports.js'
@@ -15,17 +14,12 @@ import { operatorModelStore } from '../db/operator/catalog.js'
 import { operatorActionStore } from '../db/operator/operator-actions.js'
 import { oversight } from '../db/operator/overview.js'
 import type { AdminPorts } from '../http/admin-api/plugin.js'
-import { entriesOf } from '../http/shared/entries.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
 import { reportOf } from './generation-report.js'
-import { prepareImport } from './import-models.js'
-import { modelOfEntry, requireDistinctModels, toServedEntry } from './model-entry.js'
+import { prepareEntries } from './import-models.js'
+import { toServedEntry } from './model-entry.js'
 import { purgeOf } from './purge-account.js'
-
-const refuseFile = async (path: string): Promise<string> => {
-  throw new AppError('invalid_request', `${path} is a file of another computer: give the workflow itself in workflow.`)
-}
 
 /** What /admin/v1 calls. @param submits for what is run again */
 export const adminPorts = (
@@ -42,11 +36,7 @@ export const adminPorts = (
   requirePrices: requirePricesAt(provider),
   models: {
     list: async () => (await modelsServed(operatorModelStore(db))).map(toServedEntry),
-    async prepare(entries) {
-      const models = await entriesOf(entries, (entry) => modelOfEntry(entry, refuseFile))
-      requireDistinctModels(models)
-      return prepareImport(db, models)
-    },
+    prepare: (entries) => prepareEntries(db, entries),
   },
   async report(id) {
     const found = await operatorGenerationStore(db).find(id)

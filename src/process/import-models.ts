@@ -2,13 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDefinition } from '../core/catalog/model-definition.js'
 import type { ModelVersion } from '../core/catalog/model-version.js'
+import { AppError } from '../core/errors.js'
 import type { ImportedModel, PreparedImport } from '../core/operator/catalog.js'
 import { changeOf, type ImportedVersion, type UnservedVersion } from '../core/operator/imported-versions.js'
 import type { BackendState } from '../core/operator/overview.js'
 import { hasSaid, servedBy, whyNotServed } from '../core/operator/serving.js'
 import type { Database } from '../db/client.js'
 import { operatorModelStore, versionExists } from '../db/operator/catalog.js'
-import { toEntry } from './model-entry.js'
+import { entriesOf } from '../http/shared/entries.js'
+import { modelOfEntry, requireDistinctModels, toEntry } from './model-entry.js'
 
 /** Servers answer late while they draw. A backend that has not said in this time whether it draws counts as one that does not. */
 const SAY_WITHIN_MS = 10_000
@@ -45,6 +47,17 @@ export async function prepareImport(
         return model ? [versionOf(model, existing.get(id), backends)] : []
       }),
   }
+}
+
+/** The same of entries that another computer has sent. @throws invalid_request with one sentence that names the entry */
+export async function prepareEntries(db: Database, entries: readonly unknown[]): Promise<PreparedImport> {
+  const models = await entriesOf(entries, (entry) => modelOfEntry(entry, refuseFile))
+  requireDistinctModels(models)
+  return prepareImport(db, models)
+}
+
+const refuseFile = async (path: string): Promise<string> => {
+  throw new AppError('invalid_request', `${path} is a file of another computer: give the workflow itself in workflow.`)
 }
 
 const isServed = (backends: readonly BackendState[], filename: string): boolean =>

@@ -42,6 +42,7 @@ import { website } from '../web/server/website.js'
 import type { Asset } from '../web/shared/assets.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
+import { prepareEntries } from './import-models.js'
 import { paymentOrigins } from './open-payment.js'
 import { workflowModels } from './workflow-models.js'
 
@@ -82,6 +83,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     covers: coverStore(db),
     encodeCover,
     workflows: workflowModels(db),
+    prepareModels: (entries: readonly unknown[]) => prepareEntries(db, entries),
     plans: planStore(db),
     payments: operatorPayments(db),
     requirePrices: requirePricesAt(shared.provider),

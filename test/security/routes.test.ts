@@ -130,6 +130,8 @@ const OPERATOR_PAGES = [
   'GET /operator/models',
   'GET /operator/models/:id',
   'GET /operator/models/workflow',
+  ...['GET /operator/models/import', 'POST /operator/models/import'],
+  ...['cover', 'cover-file', 'cover-remove', 'move'].map((act) => `POST /operator/models/:id/${act}`),
   ...['GET /operator/plans', 'POST /operator/plans', 'POST /operator/plans/retire'],
   ...['GET /operator/payments', ...['match', 'retry', 'dismiss'].map((act) => `POST /operator/payments/${act}`)],
   ...['GET /operator/figures', 'GET /operator/figures.csv'],

@@ -20,6 +20,8 @@ const OWN_PAGES = [
   '/usage',
   '/webhooks',
   '/operator',
+  '/operator/models',
+  '/operator/models/import',
   '/operator/plans',
   '/operator/payments',
   '/operator/users',

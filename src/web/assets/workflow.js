@@ -1,6 +1,6 @@
-// The form of a workflow: a file that is chosen or dropped becomes the field's text.
+// The forms of a workflow and of an import: a file that is chosen or dropped becomes the field's text.
 
-const field = document.querySelector('#workflow')
+const field = document.querySelector('[data-file-text]')
 const chooser = document.querySelector('#file')
 const line = chooser.closest('p')
 
@@ -12,7 +12,7 @@ function say(text) {
 async function read(file) {
   if (!file) return
   field.value = file.size > Number(field.dataset.max) ? '' : await file.text()
-  say(field.value ? '' : `${file.name} is empty or too large: choose a workflow of up to ${field.dataset.max} bytes.`)
+  say(field.value ? '' : `${file.name} is empty or too large: choose one of up to ${field.dataset.max} bytes.`)
 }
 
 chooser.addEventListener('change', () => read(chooser.files[0]))

@@ -14,7 +14,10 @@ import { imagesRoutes } from '../operator/images/images-page.js'
 import { removedImagesRoutes } from '../operator/images/removed-page.js'
 import { logRoutes } from '../operator/logs/log.js'
 import { mailsRoutes } from '../operator/logs/mails.js'
-import { modelRoutes } from '../operator/models/models-page.js'
+import { coverFormRoutes } from '../operator/models/cover-routes.js'
+import { importRoutes } from '../operator/models/import-page.js'
+import { modelRoutes } from '../operator/models/model-page.js'
+import { modelsRoutes } from '../operator/models/models-page.js'
 import { workflowRoutes } from '../operator/models/workflow-page.js'
 import { moderationPageRoutes } from '../operator/moderation/moderation-page.js'
 import { overviewRoutes } from '../operator/overview/overview-page.js'
@@ -117,7 +120,10 @@ export function website(options: WebsiteOptions): Website {
         })
         overviewRoutes(operators, options)
         overseenGenerationRoutes(operators, options)
+        modelsRoutes(operators, options)
         modelRoutes(operators, options)
+        coverFormRoutes(operators, options)
+        importRoutes(operators, options)
         workflowRoutes(operators, options)
         planRoutes(operators, options)
         if (options.shop) paymentRoutes(operators, options)

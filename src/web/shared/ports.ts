@@ -15,7 +15,7 @@ import type { PublishedImages } from '../../core/images/ports.js'
 import type { ReportStore } from '../../core/images/reports.js'
 import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
-import type { CatalogChanges } from '../../core/operator/catalog.js'
+import type { CatalogChanges, PreparedImport } from '../../core/operator/catalog.js'
 import type { OperatorFigures } from '../../core/operator/figures.js'
 import type { RecentImages } from '../../core/operator/images.js'
 import type { OperatorActions, Recorded } from '../../core/operator/operator-actions.js'
@@ -52,6 +52,8 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly covers: CoverStore
   readonly encodeCover: EncodeCover
   readonly workflows: WorkflowModels
+  /** Reads entries of an import, and asks the backends about them. @throws invalid_request */
+  readonly prepareModels: (entries: readonly unknown[]) => Promise<PreparedImport>
   readonly plans: OperatorPlans
   readonly requirePrices: RequirePrices
   readonly payments: OperatorPayments

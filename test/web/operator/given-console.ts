@@ -12,6 +12,7 @@ export const OPERATOR_PAGES = [
     '/operator/models',
     `/operator/models/${MODEL.id}`,
     '/operator/models/workflow',
+    '/operator/models/import',
     '/operator/plans',
     '/operator/log',
     '/operator/images',

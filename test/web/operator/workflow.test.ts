@@ -150,7 +150,7 @@ describe('the import of a workflow', () => {
     expect([meant.status, meant.location]).toEqual([303, '/operator/models?imported=305&change=moved'])
     const list = textOf((await visitPage(`${meant.location}`)).html)
     expect(list).toContain('Version 305 draws with flux.1-safe@2 now; no GPU server that is up can draw it.')
-    expect(list).toContain(`no live backendcomfyui+http://gpu-7: ${lacks}`)
+    expect(list).toContain(`no backend can draw itcomfyui+http://gpu-7: ${lacks}`)
     const back = await bring({ version: '305', id: '', name: 'safe' })
     expect(back.location).toBe('/operator/models?imported=305&change=back')
   })
@@ -235,7 +235,7 @@ describe('the import of a workflow', () => {
           textToImage({ '5': node('EmptyLatentImage', { width: 4096, height: 768, batch_size: 1 }) }),
         ),
       },
-      'In the workflow, width must be an integer from 256 to 2048: change it in ComfyUI',
+      'In the workflow, width must be a whole number from 256 to 2048: change it in ComfyUI',
     ],
   ])('refuses %s in one sentence, keeps what was typed, and stores nothing', async (_, changes, sentence) => {
     const before = await versions()

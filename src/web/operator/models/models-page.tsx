@@ -1,57 +1,84 @@
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
+import { coverPath } from '../../../core/catalog/cover.js'
 import { isDefinition } from '../../../core/catalog/model-definition.js'
-import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { inPlace, type ModelVersion } from '../../../core/catalog/model-version.js'
 import { lowestPrice } from '../../../core/catalog/price.js'
-import { AppError } from '../../../core/errors.js'
-import { MAX_PRICE } from '../../../core/operator/catalog.js'
+import { moveModel } from '../../../core/operator/catalog.js'
 import { IMPORT_CHANGES, sayChange } from '../../../core/operator/imported-versions.js'
 import type { BackendState } from '../../../core/operator/overview.js'
 import { servingOf } from '../../../core/operator/serving.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendPage } from '../../parts/layout.js'
-import { byOf, ReasonField, reason } from '../../parts/operator-forms.js'
+import { actingOf } from '../../parts/operator-forms.js'
 import { Notices } from '../../parts/page-parts.js'
-import { number } from '../../parts/text.js'
+import { counted, number } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { Table } from '../parts/operator-parts.js'
-import { PriceField } from './price-field.js'
 
 interface ModelsPageProps {
+  /** As people choose from them. */
   readonly models: readonly ModelVersion[]
   readonly backends: readonly BackendState[]
+  /** What is taken now where none is named. */
+  readonly usual: ModelVersion | undefined
   /** What has just been imported. */
   readonly done: string | undefined
   readonly signedIn: SignedIn
 }
 
-const ModelsPage = ({ models, backends, done, signedIn }: ModelsPageProps) => (
+const ModelsPage = ({ models, backends, usual, done, signedIn }: ModelsPageProps) => (
   <OperatorLayout
     title="Models"
     signedIn={signedIn}
     path="/operator/models"
     aside={
-      <a class="button" href="/operator/models/workflow">
-        Add a workflow
-      </a>
+      <span class="row">
+        <a class="button" href="/operator/models/import">
+          Import
+        </a>
+        <a class="button" href="/operator/models/workflow">
+          Add a workflow
+        </a>
+      </span>
     }
   >
     <Notices done={done} />
     <Table
       name="Model versions"
-      columns={[['Model'], ['File'], ['Offered'], ['Credits per image', 'number'], ['Served by'], ['Change', 'act']]}
-      empty="There are no model versions: import some with “easel models import FILE.json”."
+      columns={[
+        ['Model'],
+        ['File'],
+        ['Offered'],
+        ['Credits per image', 'number'],
+        ['Served by'],
+        ['Place', 'act'],
+        ['Change', 'act'],
+      ]}
+      empty="There are no model versions: import some with the button above, or with “easel models import FILE.json”."
     >
-      {models.map((model) => (
-        <tr>
+      {models.map((model, n) => (
+        <tr id={`model-${model.id}`}>
           <td>
-            <bdi>{model.modelName}</bdi> <bdi class="quiet">{model.name}</bdi>
-            <div class="row small quiet">
-              ID {model.id}
-              {model.nsfw && <span class="badge">NSFW</span>}
-              {model.createImageModel && <span class="badge">{model.createImageModel}</span>}
+            <div class="model">
+              <img src={coverPath(model)} alt="" width="96" height="64" loading="lazy" />
+              <div>
+                <bdi>{model.modelName}</bdi> <bdi class="quiet">{model.name}</bdi>
+                {model.description && (
+                  <div class="small">
+                    <bdi>{model.description}</bdi>
+                  </div>
+                )}
+                <div class="row small quiet">
+                  ID {model.id}
+                  {model.id === usual?.id && <span class="badge good">default</span>}
+                  {model.isDefault && model.id !== usual?.id && <span class="badge bad">chosen as default</span>}
+                  {model.nsfw && <span class="badge">NSFW</span>}
+                  {model.createImageModel && <span class="badge">{model.createImageModel}</span>}
+                </div>
+              </div>
             </div>
           </td>
           <td>
@@ -67,6 +94,9 @@ const ModelsPage = ({ models, backends, done, signedIn }: ModelsPageProps) => (
           <td>
             <ServedBy model={model} backends={backends} />
           </td>
+          <td>
+            <Mover model={model} isFirst={n === 0} isLast={n === models.length - 1} />
+          </td>
           <td class="number">
             <a class="button small" href={`/operator/models/${model.id}`}>
               Change<span class="hidden-visually"> version {model.id}</span>
@@ -75,7 +105,43 @@ const ModelsPage = ({ models, backends, done, signedIn }: ModelsPageProps) => (
         </tr>
       ))}
     </Table>
+    <p class="quiet small">
+      People choose from them in this order, with the default first. What no GPU server can draw waits, and fails with a
+      refund.
+    </p>
   </OperatorLayout>
+)
+
+interface MoverProps {
+  readonly model: ModelVersion
+  readonly isFirst: boolean
+  readonly isLast: boolean
+}
+
+/** Moves a version before or behind its neighbour. */
+const Mover = ({ model: { id, modelName, name }, isFirst, isLast }: MoverProps) => (
+  <form class="row mover" method="post" action={`/operator/models/${id}/move`}>
+    <button
+      class="small"
+      type="submit"
+      name="by"
+      value="up"
+      disabled={isFirst}
+      aria-label={`Move ${modelName} ${name} up`}
+    >
+      ↑
+    </button>
+    <button
+      class="small"
+      type="submit"
+      name="by"
+      value="down"
+      disabled={isLast}
+      aria-label={`Move ${modelName} ${name} down`}
+    >
+      ↓
+    </button>
+  </form>
 )
 
 const ServedBy = ({ model, backends }: { model: ModelVersion; backends: readonly BackendState[] }) => {
@@ -83,7 +149,7 @@ const ServedBy = ({ model, backends }: { model: ModelVersion; backends: readonly
   if (servedBy.length === 0)
     return (
       <>
-        <span class="bad">no live backend</span>
+        <span class="bad">{unservedText(model, backends)}</span>
         {/* A checkpoint lacks its file, which is beside it. */}
         {isDefinition(model.filename) && (
           <ul class="plain-list quiet small">
@@ -107,12 +173,18 @@ const ServedBy = ({ model, backends }: { model: ModelVersion; backends: readonly
   )
 }
 
+function unservedText({ filename }: ModelVersion, backends: readonly BackendState[]): string {
+  if (!backends.some(({ up }) => up)) return 'no backend is up'
+  return isDefinition(filename) ? 'no backend can draw it' : 'no backend has this file'
+}
+
 /** What an import has done, and whether it can be drawn. */
 function saidOf(
-  { imported, change }: z.output<typeof query>,
+  { imported, change, count }: z.output<typeof query>,
   models: readonly ModelVersion[],
   backends: BackendState[],
 ) {
+  if (count > 0) return `Imported ${counted(count, 'model version')}. The list says which GPU servers draw each.`
   const model = models.find(({ id }) => id === imported)
   if (!model) return undefined
   const { servedBy } = servingOf(backends, model)
@@ -120,87 +192,32 @@ function saidOf(
   return `${sayChange(change, model.id, model.filename)}; ${by}.`
 }
 
-/** Turns a version on or off and sets its price. */
-const ModelPage = ({ model, signedIn }: { model: ModelVersion; signedIn: SignedIn }) => (
-  <OperatorLayout title={`${model.modelName} ${model.name}`} signedIn={signedIn} path="/operator/models">
-    <form class="card stack" method="post" action={`/operator/models/${model.id}`}>
-      <p class="quiet">
-        <bdi class="mono">{model.filename}</bdi>
-      </p>
-      <fieldset class="stack">
-        <legend>Offered</legend>
-        <div class="row">
-          <Choice value="yes" name="On" checked={model.enabled} />
-          <Choice value="no" name="Off: what is queued still runs" checked={!model.enabled} />
-        </div>
-      </fieldset>
-      <PriceField
-        id="price"
-        value={model.creditsPerImage}
-        besides={model.pricing ? ', besides those for its size and steps' : ''}
-      />
-      <ReasonField id="reason" />
-      <div class="row">
-        <button class="primary" type="submit">
-          Save
-        </button>
-        <a href={`/operator/models/workflow?version=${model.id}`}>Give it a workflow</a>
-        <a href="/operator/models">Back to all models</a>
-      </div>
-    </form>
-  </OperatorLayout>
-)
-
-const Choice = ({ value, name, checked }: { value: string; name: string; checked: boolean }) => (
-  <span class="row">
-    <input id={`enabled-${value}`} type="radio" name="enabled" value={value} checked={checked} />
-    <label for={`enabled-${value}`}>{name}</label>
-  </span>
-)
-
-const PRICE = `The price is a whole number from 0 to ${MAX_PRICE}: credits per image.`
-const params = z.object({ id: z.coerce.number().int().min(1).catch(0) })
 const query = z.object({
   imported: z.coerce.number().optional().catch(undefined),
   change: z.enum(IMPORT_CHANGES).catch('moved'),
+  /** Of an import of several. */
+  count: z.coerce.number().int().catch(0),
 })
-const price = z
-  .string(PRICE)
-  .trim()
-  .regex(/^\d{1,7}$/, PRICE)
-  .transform(Number)
-  .refine((credits) => credits <= MAX_PRICE, PRICE)
-const enabled = z.enum(['yes', 'no'], 'Choose whether it is offered: yes or no.')
-const body = z.object({ reason, price, enabled })
+const params = z.object({ id: z.coerce.number().int().min(1).catch(0) })
+const body = z.object({ by: z.enum(['up', 'down'], 'Choose whether it moves up or down.') })
 
-/** The model versions: which are offered, and for how much. */
-export function modelRoutes(app: App, { ports }: WebsiteOptions): void {
+/** The model versions, as people choose from them, and their order. */
+export function modelsRoutes(app: App, { ports }: WebsiteOptions): void {
   const { catalog } = ports
-  const find = async (id: number) => {
-    const model = (await catalog.list()).find((it) => it.id === id)
-    if (!model) throw new AppError('not_found', 'No model version has this ID: choose one of the list.')
-    return model
-  }
 
   app.get('/operator/models', { schema: { querystring: query } }, async (request, reply) => {
-    const [models, backends] = await Promise.all([catalog.list(), catalog.backends()])
-    const done = saidOf(request.query, models, backends)
-    return sendPage(reply, <ModelsPage {...{ models, backends, done }} signedIn={sessionOf(request)} />)
+    const [models, backends, usual] = await Promise.all([
+      catalog.list(),
+      catalog.backends(),
+      ports.models.findDefault(),
+    ])
+    const props = { models: inPlace(models), backends, usual, done: saidOf(request.query, models, backends) }
+    return sendPage(reply, <ModelsPage {...props} signedIn={sessionOf(request)} />)
   })
 
-  app.get('/operator/models/:id', { schema: { params } }, async (request, reply) => {
-    const model = await find(request.params.id)
-    return sendPage(reply, <ModelPage model={model} signedIn={sessionOf(request)} />)
-  })
-
-  app.post('/operator/models/:id', { schema: { params, body } }, async (request, reply) => {
-    const model = await find(request.params.id)
-    const { price, reason } = request.body
-    const by = byOf(request, reason)
-    const isOn = request.body.enabled === 'yes'
-    // Only what changes is written and recorded.
-    if (price !== model.creditsPerImage) await catalog.setPrice(model.id, price, by)
-    if (isOn !== model.enabled) await catalog.setEnabled(model.id, isOn, by)
-    return reply.redirect('/operator/models', 303)
+  app.post('/operator/models/:id/move', { schema: { params, body } }, async (request, reply) => {
+    const { id } = request.params
+    await moveModel(actingOf(ports, request, ''), id, request.body.by === 'up' ? -1 : 1)
+    return reply.redirect(`/operator/models#model-${id}`, 303)
   })
 }

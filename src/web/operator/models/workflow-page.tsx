@@ -146,6 +146,7 @@ const WorkflowForm = ({ form, existing, asksAnyway }: WorkflowFormProps) => (
         spellcheck={false}
         autocomplete="off"
         aria-describedby="workflow-hint"
+        data-file-text
         data-max={MAX_LENGTH}
       >
         {form.workflow}
