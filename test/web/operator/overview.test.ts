@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { operatorActionStore } from '../../../src/db/operator/operator-actions.js'
 import { pauseStore } from '../../../src/db/operator/pauses.js'
 import { givenOperator, givenSession } from '../../support/given-sign-in.js'
@@ -176,6 +177,43 @@ describe('the overview', () => {
     }
     for (const { id } of [running, waiting])
       await send('POST', `/operator/generations/${id}/cancel`, { reason: 'the end' })
+  })
+})
+
+describe('the backends of the overview', () => {
+  const announce = (worker: string, up: boolean, error?: string) =>
+    backendRegistry(context.service.db).announce(
+      worker,
+      `a1111+http://${worker}`,
+      up,
+      { models: ['a'], samplers: [], maxSeed: 1, sizeMultiple: 8 },
+      { loaded: undefined, error },
+    )
+  const age = (worker: string, columns: string) =>
+    context.service.db.pool.query(`UPDATE backends SET ${columns} WHERE worker = $1`, [worker])
+
+  it('show an error as what is now only of one that is down, and workers that are silent apart', async () => {
+    await context.service.db.pool.query('DELETE FROM backends')
+    await announce('well', true, 'It did not answer.')
+    await age('well', `error_at = now() - interval '3 hours', seen_at = now() + interval '1 hour'`)
+    await announce('ill', false, 'Connection refused.')
+    await age('ill', `error_at = now() - interval '5 minutes', seen_at = now() + interval '1 hour'`)
+    await announce('gone', true, 'An old error.')
+    await age('gone', `seen_at = now() - interval '8 minutes'`)
+    const html = await (await freshServer())('/operator')
+    expect(rowsIn(html, 'Backends')).toEqual([
+      expect.stringMatching(/^a1111\+http:\/\/illilldown.*Connection refused\.for 5 min/),
+      expect.stringMatching(/^a1111\+http:\/\/wellwellup.*over, from 3 h.* ago: It did not answer\./),
+    ])
+    expect(rowsIn(html, 'Workers that are silent')).toEqual([
+      expect.stringMatching(/^a1111\+http:\/\/gonegone8 min.* ago/),
+    ])
+    expect(html).not.toContain('An old error.')
+    await context.service.db.pool.query(`DELETE FROM backends WHERE worker <> 'gone'`)
+    const later = textOf(await (await freshServer())('/operator'))
+    expect(later).toContain('No worker reports a backend now: start one.')
+    await context.service.db.pool.query('DELETE FROM backends')
+    expect(textOf(await (await freshServer())('/operator'))).toContain('No worker has reported a backend: start one.')
   })
 })
 

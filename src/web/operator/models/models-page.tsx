@@ -50,7 +50,6 @@ const ModelsPage = ({ models, backends, usual, done, signedIn }: ModelsPageProps
       name="Model versions"
       columns={[
         ['Model'],
-        ['File'],
         ['Offered'],
         ['Credits per image', 'number'],
         ['Served by'],
@@ -66,6 +65,9 @@ const ModelsPage = ({ models, backends, usual, done, signedIn }: ModelsPageProps
               <img src={coverPath(model)} alt="" width="96" height="64" loading="lazy" />
               <div>
                 <bdi>{model.modelName}</bdi> <bdi class="quiet">{model.name}</bdi>
+                <div>
+                  <bdi class="mono">{model.filename}</bdi>
+                </div>
                 {model.description && (
                   <div class="small">
                     <bdi>{model.description}</bdi>
@@ -80,9 +82,6 @@ const ModelsPage = ({ models, backends, usual, done, signedIn }: ModelsPageProps
                 </div>
               </div>
             </div>
-          </td>
-          <td>
-            <bdi class="mono">{model.filename}</bdi>
           </td>
           <td>
             <span class={`badge ${model.enabled ? 'good' : 'bad'}`}>{model.enabled ? 'on' : 'off'}</span>

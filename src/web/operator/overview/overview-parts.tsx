@@ -1,5 +1,5 @@
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
-import { type BackendState, type Overview, type RunningWork, totalsOf } from '../../../core/operator/overview.js'
+import { type Overview, type RunningWork, totalsOf } from '../../../core/operator/overview.js'
 import type { Pause } from '../../../core/operator/pauses.js'
 import { counted, Moment, number } from '../../parts/text.js'
 import {
@@ -12,6 +12,7 @@ import {
   Table,
   UserLink,
 } from '../parts/operator-parts.js'
+import { BackendsTables } from './backends-tables.js'
 
 /** What the page shows anew every two seconds. */
 export const OverviewParts = ({ overview }: { overview: Overview }) => (
@@ -26,7 +27,7 @@ export const OverviewParts = ({ overview }: { overview: Overview }) => (
     {overview.pauses.length > 0 && <Pauses pauses={overview.pauses} />}
     <QueueTable overview={overview} />
     <RunningTable overview={overview} />
-    <BackendsTable overview={overview} />
+    <BackendsTables overview={overview} />
     <FailuresTables overview={overview} />
   </>
 )
@@ -144,64 +145,6 @@ const RunningTable = ({ overview }: { overview: Overview }) => (
     ))}
   </Table>
 )
-
-const BackendsTable = ({ overview }: { overview: Overview }) => (
-  <Table
-    name="Backends"
-    id="backends"
-    columns={[
-      ['Backend'],
-      ['State'],
-      ['Loaded model'],
-      ['Models', 'number'],
-      ['Heartbeat'],
-      ['Last error'],
-      ['Pause', 'act'],
-    ]}
-    empty="No worker has reported a backend: start one."
-  >
-    {overview.backends.map((backend) => (
-      <tr>
-        <td>
-          <bdi class="mono">{backend.name}</bdi>
-          <div class="quiet small">
-            <bdi>{backend.worker}</bdi>
-          </div>
-        </td>
-        <td>
-          <span class={`badge ${backend.up ? 'good' : 'bad'}`}>{backend.up ? 'up' : 'down'}</span>
-        </td>
-        <td>{backend.loaded === null ? <span class="quiet">–</span> : <bdi class="mono">{backend.loaded}</bdi>}</td>
-        <td class="number">{backend.models?.length ?? 'any'}</td>
-        <td class="nowrap">{spanOf(backend.seenAt, overview.at)} ago</td>
-        <td>
-          <LastError backend={backend} />
-        </td>
-        <td class="number">
-          {isPaused(overview, 'backend', backend.name) || isPaused(overview, 'all', '') ? (
-            <span class="badge bad">paused</span>
-          ) : (
-            <PauseLink scope="backend" target={backend.name} />
-          )}
-        </td>
-      </tr>
-    ))}
-  </Table>
-)
-
-const LastError = ({ backend: { error, errorAt } }: { backend: BackendState }) =>
-  error === null ? (
-    <span class="quiet">–</span>
-  ) : (
-    <>
-      <bdi class="small">{error}</bdi>
-      {errorAt && (
-        <div class="quiet small">
-          <Moment at={errorAt} />
-        </div>
-      )}
-    </>
-  )
 
 /** Of the last 24 hours: how often for which reason, and the newest ones. */
 const FailuresTables = ({ overview: { failures, failed, at } }: { overview: Overview }) => (

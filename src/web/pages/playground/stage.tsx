@@ -5,7 +5,7 @@ import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
 import { Credits } from '../../parts/layout.js'
 import { counted } from '../../parts/text.js'
-import { inWords } from '../../shared/answers.js'
+import { inWords } from '../../texts/refusals.js'
 import { type Held, HoldNotice } from './hold.js'
 
 /** Where an element of the page goes that is not the one that was asked for. */
