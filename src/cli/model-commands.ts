@@ -81,7 +81,9 @@ const reasons = ({ notServed }: Pick<ImportedVersion, 'notServed'>) => notServed
 function newDefault(before: ModelVersion | undefined, after: ModelVersion | undefined): string[] {
   if (before?.id === after?.id) return []
   const named = (it: ModelVersion | undefined) => (it ? `version ${it.id}, ${it.modelName} ${it.name}` : 'none')
-  return [`The default is ${named(after)}; it was ${named(before)}. DEFAULT_MODEL_VERSION_ID chooses another.`]
+  return [
+    `The default is ${named(after)}; it was ${named(before)}. DEFAULT_MODEL_VERSION_ID or the console chooses another.`,
+  ]
 }
 
 /** What became of a version, what its images cost, and whether it can be drawn. */

@@ -51,7 +51,7 @@ describe('an import of a workflow', () => {
       0,
       `Imported 1 model version.\nVersion 301 is new and draws with flux.1-dev@1; served by comfyui+${gpu.url}.\n` +
         '  An image costs 1 credit.\n' +
-        'The default is version 301, FLUX.1 dev; it was version 1, NoobAI-XL v1.1. DEFAULT_MODEL_VERSION_ID chooses another.\n' +
+        'The default is version 301, FLUX.1 dev; it was version 1, NoobAI-XL v1.1. DEFAULT_MODEL_VERSION_ID or the console chooses another.\n' +
         '"easel models list" shows all, and which GPU servers draw them.\n',
     ])
     expect(await listed(301)).toMatchObject({ served_by: [`comfyui+${gpu.url}`], not_served: [] })

@@ -101,9 +101,9 @@ export const operatorModelStore = (db: Database): OperatorModelStore => ({
   },
 
   async setDefault(id) {
+    if (id !== undefined && (await db.orm.$count(m, eq(m.id, id))) === 0) return false
     const isIt = sql`${m.id} IS NOT DISTINCT FROM ${id ?? null}::bigint`
     const { rowCount } = await db.orm.update(m).set({ isDefault: isIt }).where(or(m.isDefault, isIt))
-    if (id === undefined) return (rowCount ?? 0) > 0
-    return (await db.orm.$count(m, eq(m.id, id))) === 1
+    return (rowCount ?? 0) > 0
   },
 })

@@ -99,7 +99,18 @@ describe('the page of a model', () => {
       ['chose no default model version', '', why],
       ['described model version', `${MODEL.id}`, why],
     ])
-    expect((await send(OWN, { ...form, description: 'x'.repeat(201) })).status).toBe(400)
+    // Nothing that was typed is lost.
+    for (const [wrong, sentence] of [
+      [{ description: 'x'.repeat(201) }, 'The description is one line of up to 200 characters.'],
+      [{ price: '-1' }, 'The price is a whole number'],
+      [{ reason: '' }, 'Say why in one line'],
+    ] as const) {
+      const typed = { ...form, description: 'Half a thought', price: '7', default: 'yes', ...wrong }
+      const { status, html } = await send(OWN, typed)
+      expect([status, textOf(html)]).toEqual([400, expect.stringContaining(sentence)])
+      for (const value of [typed.description, typed.price]) expect(html).toContain(`value="${value}"`)
+      expect(html).toMatch(/name="default" value="yes" checked/)
+    }
   })
 
   it('takes a public image by the address of its page, of its file, or by its name', async () => {
@@ -223,6 +234,27 @@ describe('an import on the console', () => {
       ['imported 2 model versions', '', 'asked for'],
       ['imported 1 model version', 'imported.safetensors', 'asked for'],
     ])
+  })
+
+  it('gives a version that is drawn now what no GPU server can draw only when that is ticked', async () => {
+    const { db } = context.service
+    await givenBackend(db)
+    const { id, name, modelName: model_name, baseModel: base_model, type } = MODEL
+    const options = { lora: [{ file: 'detail', strength: 1 }] }
+    const entry = { id, name, model_name, base_model, type, filename: MODEL.filename, options }
+    onTestFinished(async () => {
+      await db.pool.query('UPDATE model_versions SET filename = $2 WHERE id = $1', [MODEL.id, MODEL.filename])
+    })
+    await db.pool.query('UPDATE backends SET lacks = $1', [
+      JSON.stringify({ [`${MODEL.filename.replace(/\.[^.]*$/, '')}@1`]: ['It has no file detail.'] }),
+    ])
+    const refused = await bring([entry])
+    expect(refused.status).toBe(400)
+    for (const part of ['No GPU server that is up can draw', 'tick the box below', 'It has no file detail.'])
+      expect(textOf(refused.html)).toContain(part)
+    expect((await version())?.filename).toBe(MODEL.filename)
+    expect((await bring([entry], { anyway: 'yes' })).location).toBe(`${PATH}?count=1`)
+    expect((await version())?.filename).toMatch(/@1$/)
   })
 
   it.each<[unknown, string]>([

@@ -6,7 +6,7 @@ import { describeModel, MAX_PRICE, setDefaultModel } from '../../../core/operato
 import type { App } from '../../../http/shared/fastify-app.js'
 import { isLine } from '../../../lib/text.js'
 import { sendPage } from '../../parts/layout.js'
-import { actingOf, byOf, ReasonField, reason } from '../../parts/operator-forms.js'
+import { actingOf, byOf, ReasonField, readForm, reason } from '../../parts/operator-forms.js'
 import { Field, Notices } from '../../parts/page-parts.js'
 import type { WebsiteOptions, WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -17,13 +17,15 @@ import { PriceField } from './price-field.js'
 interface ModelPageProps {
   readonly model: ModelVersion
   readonly signedIn: SignedIn
-  /** Why a cover was not taken, and the address that was typed. */
+  /** Why nothing was changed, and what was typed. */
   readonly problem?: string | undefined
+  readonly form?: Form | undefined
+  /** The address of a picture. */
   readonly image?: string | undefined
 }
 
 /** What people see of a version, whether it is on offer, and what it costs. */
-export const ModelPage = ({ model, signedIn, problem, image }: ModelPageProps) => (
+export const ModelPage = ({ model, signedIn, problem, form = formOf(model), image }: ModelPageProps) => (
   <OperatorLayout title={`${model.modelName} ${model.name}`} signedIn={signedIn} path="/operator/models">
     <Notices problem={problem} />
     <form class="card stack" method="post" action={`/operator/models/${model.id}`}>
@@ -33,19 +35,19 @@ export const ModelPage = ({ model, signedIn, problem, image }: ModelPageProps) =
       <fieldset class="stack">
         <legend>Offered</legend>
         <div class="row">
-          <Choice value="yes" name="On" checked={model.enabled} />
-          <Choice value="no" name="Off: what is queued still runs" checked={!model.enabled} />
+          <Choice value="yes" name="On" checked={form.enabled !== 'no'} />
+          <Choice value="no" name="Off: what is queued still runs" checked={form.enabled === 'no'} />
         </div>
       </fieldset>
       <PriceField
         id="price"
-        value={model.creditsPerImage}
+        value={form.price}
         besides={model.pricing ? ', besides those for its size and steps' : ''}
       />
       <Field
         id="description"
         label="Description"
-        value={model.description ?? ''}
+        value={form.description}
         maxlength={MAX_DESCRIPTION}
         dir="auto"
         autocomplete="off"
@@ -53,10 +55,9 @@ export const ModelPage = ({ model, signedIn, problem, image }: ModelPageProps) =
       />
       <label class="row">
         <input type="hidden" name="default" value="no" />
-        <input type="checkbox" name="default" value="yes" checked={model.isDefault} /> The default, where no model is
-        named
+        <input type="checkbox" name="default" value="yes" checked={form.default} /> The default, where no model is named
       </label>
-      <ReasonField id="reason" />
+      <ReasonField id="reason" value={form.reason} />
       <div class="row">
         <button class="primary" type="submit">
           Save
@@ -86,17 +87,28 @@ const price = z
   .transform(Number)
   .refine((credits) => credits <= MAX_PRICE, PRICE)
 const description = z
-  .string(DESCRIPTION)
+  .string()
   .trim()
   .refine((text) => text === '' || isLine(text, MAX_DESCRIPTION), DESCRIPTION)
-  .optional()
 const enabled = z.enum(['yes', 'no'], 'Choose whether it is offered: yes or no.')
-/** With the hidden field before it, a ticked box sends both. */
-const isDefault = z
-  .union([z.string(), z.array(z.string())])
-  .transform((sent) => [sent].flat().includes('yes'))
-  .optional()
-const body = z.object({ reason, price, enabled, description, default: isDefault })
+const fields = z.object({ reason, price, enabled, description, default: z.boolean() })
+
+const text = z.string().catch('')
+/** As it arrives. With the hidden field before it, a ticked box sends both. */
+const body = z.object({
+  ...{ price: text, enabled: text, reason: text, description: z.string().optional().catch(undefined) },
+  default: z
+    .union([z.string(), z.array(z.string())])
+    .transform((sent) => [sent].flat().includes('yes'))
+    .optional()
+    .catch(undefined),
+})
+type Form = ReturnType<typeof formOf>
+
+const formOf = ({ creditsPerImage, enabled, description, isDefault }: ModelVersion) => ({
+  ...{ price: `${creditsPerImage}`, enabled: enabled ? 'yes' : 'no', reason: '' },
+  ...{ description: description ?? '', default: isDefault },
+})
 
 /** @throws not_found */
 export async function findModel({ catalog }: Pick<WebsitePorts, 'catalog'>, id: number): Promise<ModelVersion> {
@@ -116,15 +128,24 @@ export function modelRoutes(app: App, { ports }: WebsiteOptions): void {
 
   app.post('/operator/models/:id', { schema: { params, body } }, async (request, reply) => {
     const model = await findModel(ports, request.params.id)
-    const { price, reason, description = model.description ?? '', default: isDefault = model.isDefault } = request.body
+    const { description, default: isTicked, ...sent } = request.body
+    const before = formOf(model)
+    // What the form lacks stays.
+    const form = { ...sent, description: description ?? before.description, default: isTicked ?? before.default }
+    const { form: read, problem } = readForm(fields, form)
+    if (!read) {
+      const page = <ModelPage {...{ model, problem, form }} signedIn={sessionOf(request)} />
+      return sendPage(reply.code(400), page)
+    }
+    const { price, reason } = read
     const by = byOf(request, reason)
     const acting = actingOf(ports, request, reason)
-    const isOn = request.body.enabled === 'yes'
+    const isOn = read.enabled === 'yes'
     // Only what changes is written and recorded.
     if (price !== model.creditsPerImage) await catalog.setPrice(model.id, price, by)
     if (isOn !== model.enabled) await catalog.setEnabled(model.id, isOn, by)
-    if (description !== (model.description ?? '')) await describeModel(acting, model.id, description || null)
-    if (isDefault !== model.isDefault) await setDefaultModel(acting, isDefault ? model.id : undefined)
+    if (read.description !== before.description) await describeModel(acting, model.id, read.description || null)
+    if (read.default !== model.isDefault) await setDefaultModel(acting, read.default ? model.id : undefined)
     return reply.redirect('/operator/models', 303)
   })
 }

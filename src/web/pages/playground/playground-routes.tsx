@@ -48,7 +48,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   const showPage = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    asked: (models: readonly ModelVersion[], latest: Form | undefined) => Promise<Shown> | Shown,
+    asked: (offer: Offer, latest: Form | undefined) => Promise<Shown> | Shown,
   ) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
@@ -61,7 +61,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       ports.history.generations(id, {}, { limit: 1, after: undefined }),
     ])
     const latest = active?.generation ?? items[0]
-    const shown = await asked(enabled, latest && formOf(latest, modelOf(enabled, latest)))
+    const shown = await asked({ models: enabled, usual }, latest && formOf(latest, modelOf(enabled, latest)))
     const isFresh = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS
     const ended = shown.source ?? (isFresh ? latest : undefined)
     const returning = latest !== undefined
@@ -76,7 +76,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   }
 
   app.get('/playground', { schema: { querystring: query } }, (request, reply) =>
-    showPage(request, reply, (models, latest) => formFor(ports, request, request.query, models, latest)),
+    showPage(request, reply, (offer, latest) => formFor(ports, request, request.query, offer, latest)),
   )
 
   app.post('/playground', { schema: { body: formBody } }, async (request, reply) => {
@@ -196,18 +196,21 @@ interface Shown {
   readonly source?: PastGeneration | undefined
 }
 
+/** The models on offer, and the one that is taken where none is named. */
+interface Offer {
+  readonly models: readonly ModelVersion[]
+  readonly usual: ModelVersion | undefined
+}
+
 /** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
 async function formFor(
   ports: WebsitePorts,
   { caller }: FastifyRequest,
   { from, seed, model, prompt }: z.output<typeof query>,
-  models: readonly ModelVersion[],
+  { models, usual: general }: Offer,
   latest: Form | undefined,
 ): Promise<Shown> {
-  const [image, general] = await Promise.all([
-    SLUG.test(from) ? ports.gallery.image(caller.account.id, from) : undefined,
-    ports.models.findDefault(),
-  ])
+  const image = SLUG.test(from) ? await ports.gallery.image(caller.account.id, from) : undefined
   const included = models.filter(({ id }) => isAllowedModel(caller, id))
   const usual = defaultModelFor(caller, included, general)
   const isOffered = ({ model_version_id: id }: Form, among: readonly ModelVersion[] = included) =>
