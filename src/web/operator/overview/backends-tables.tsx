@@ -10,6 +10,7 @@ export const BackendsTables = ({ overview }: { overview: Overview }) => {
     <>
       <Table
         name="Backends"
+        id="backends"
         columns={[
           ['Backend'],
           ['State'],
