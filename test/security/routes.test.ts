@@ -92,6 +92,8 @@ const PAGES = [
   ...['GET /confirm-email', 'POST /confirm-email', 'GET /welcome'],
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
   ...['GET /playground/:id/result', 'GET /playground/hold'],
+  'GET /playground/:id/result',
+  ...['GET /playground/up-next', 'POST /playground/up-next', 'POST /playground/up-next/:id'],
   'GET /account',
   ...['POST /account/billing', 'POST /account/billing/plan', 'POST /account/billing/pack', 'GET /pricing'],
   'POST /account/password',

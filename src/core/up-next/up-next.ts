@@ -1,5 +1,8 @@
 /** Up next: what an account has lined up. The server submits one idea after the other, whenever nothing of it is active. */
+import { type Caller, requireAllowedModel } from '../accounts/account.js'
 import { AppError, ideaGone } from '../errors.js'
+import type { Submission } from '../generations/submit/ports.js'
+import { type AskedRequest, requestFor } from '../generations/submit/requested.js'
 
 /** The body of a submit, as the Personal Access API takes it, and with its names. */
 export type IdeaBody = Readonly<Record<string, unknown>>
@@ -42,15 +45,31 @@ export interface UpNextStore {
   goOn(accountId: string): Promise<void>
 }
 
-/** Lines an idea up; `replaced`: instead of that one, at its place. @throws invalid_request, not_found */
+/** What is lined up: the body, and what it asks for. */
+export interface Lined extends AskedRequest, Pick<Submission, 'model'> {
+  readonly body: IdeaBody
+}
+
+/**
+ * Lines an idea up; `replaced`: instead of that one, at its place. Nothing is charged. What its model does not take is
+ * refused at once; all else when it is submitted.
+ * @throws invalid_request; not_found or model_unavailable
+ */
 export async function lineUp(
   store: Pick<UpNextStore, 'add' | 'replace'>,
-  accountId: string,
-  body: IdeaBody,
+  caller: Caller,
+  { body, model: find, ...asked }: Lined,
   replaced?: string,
 ): Promise<void> {
+  const { id: accountId } = caller.account
+  const model = await find()
+  requireAllowedModel(caller, model.id, { named: `${model.modelName} ${model.name}`, parameter: 'model_version_id' })
+  requestFor(model, asked)
   if (replaced !== undefined) {
     if (!(await store.replace(accountId, replaced, body))) throw ideaGone()
   } else if ((await store.add(accountId, body)) === 'too_many')
     throw new AppError('invalid_request', `Up next holds ${MAX_IDEAS} ideas, the most there may be: remove one first.`)
 }
+
+/** Whether the next idea is submitted as soon as nothing is active. */
+export const goesOn = ({ ideas, paused }: UpNext): boolean => ideas.length > 0 && paused === null

@@ -10,7 +10,9 @@ let language = 'curl'
 // ---- The form -----------------------------------------------------------------------------------------------------
 
 const credits = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'credit' : 'credits'}`
-const isRunning = () => document.querySelector('#generate').ariaDisabled === 'true'
+const isRunning = () => document.querySelector('#generate').dataset.running !== undefined
+/** Whether what is pressed is drawn now, not lined up. */
+const drawsNow = () => document.querySelector('#generate').value === 'now'
 
 const usual = JSON.parse(form.dataset.facts)
 /** What web/pages/playground/model-facts.ts says of the chosen model. */
@@ -73,8 +75,8 @@ function showCost() {
   const cost = isChosen ? costOf(facts, form.elements) : Number.NaN
   const button = document.querySelector('#generate')
   const known = Number.isFinite(cost)
-  document.querySelector('#cost').textContent = isRunning() ? '· 1 running' : known ? `· ${credits(cost)}` : ''
-  document.querySelector('#too-dear').hidden = isRunning() || !known || cost <= Number(button.dataset.held)
+  document.querySelector('#cost').textContent = known ? `· ${credits(cost)}` : ''
+  document.querySelector('#too-dear').hidden = !drawsNow() || !known || cost <= Number(button.dataset.held)
 }
 
 function showCount() {
@@ -242,7 +244,7 @@ form.addEventListener('input', show)
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
     event.preventDefault()
-    form.requestSubmit()
+    form.requestSubmit(document.querySelector('#generate'))
   }
   const typing = event.target.closest('input:not([type=radio]), textarea, select, [contenteditable]')
   if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return
@@ -250,13 +252,23 @@ document.addEventListener('keydown', (event) => {
   prompt.focus()
 })
 
-// Before htmx: the button stays focusable while a generation runs, and does nothing.
+/** What sent a form last, until the next press. */
+let pressed
+for (const kind of ['pointerdown', 'keydown']) document.addEventListener(kind, () => (pressed = undefined), true)
+/** The form as it was sent last, and when. */
+let sent = { at: 0, text: '' }
+// Before htmx: the second press of a double click would line up what the first one had drawn.
 document.addEventListener(
   'submit',
   (event) => {
-    if (event.target !== form || !isRunning()) return
-    event.preventDefault()
-    event.stopImmediatePropagation()
+    const { submitter, target, timeStamp: at } = event
+    pressed = submitter && { id: submitter.id, value: submitter.value }
+    if (target !== form) return
+    const text = new URLSearchParams(new FormData(form)).toString()
+    if (submitter?.value === 'up-next' && text === sent.text && at - sent.at < 1000) {
+      event.preventDefault()
+      event.stopImmediatePropagation()
+    } else sent = { at, text }
   },
   true,
 )
@@ -273,8 +285,11 @@ stage.addEventListener('click', (event) => {
 
 document.addEventListener('htmx:after:swap', ({ target }) => {
   show()
+  // What moved within its list, or changed its name, keeps the focus.
+  if (pressed?.id && document.activeElement === document.body) document.getElementById(pressed.id)?.focus()
   // On a phone it is below the form.
-  if (target === form && isRunning() && stage.getBoundingClientRect().top > innerHeight / 2) stage.scrollIntoView()
+  const isBegun = target === form && pressed?.value === 'now' && isRunning()
+  if (isBegun && stage.getBoundingClientRect().top > innerHeight / 2) stage.scrollIntoView()
   const wrong = document.querySelector('#problem [data-field]')
   if (!wrong) return
   const field = form.elements[wrong.dataset.field]
@@ -312,7 +327,8 @@ document.addEventListener('htmx:error', ({ target }) => {
 // ---- The draft ----------------------------------------------------------------------------------------------------
 
 const draft = `draft-${form.dataset.draft}`
-const keepDraft = () => choices.set(draft, JSON.stringify(Object.fromEntries(new FormData(form))))
+const isEditing = form.dataset.editing !== undefined
+const keepDraft = () => isEditing || choices.set(draft, JSON.stringify(Object.fromEntries(new FormData(form))))
 
 function tick(name, value) {
   for (const radio of form.querySelectorAll(`[name=${name}]`))

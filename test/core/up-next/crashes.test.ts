@@ -1,13 +1,12 @@
 /** Whatever dies while an idea is submitted: it is drawn and charged once, and never lost. */
 import { describe, expect, it } from 'vitest'
 import { upNextLoop } from '../../../src/core/up-next/submitting.js'
-import { lineUp } from '../../../src/core/up-next/up-next.js'
 import { upNextStore } from '../../../src/db/up-next/up-next.js'
 import { useDatabase } from '../../support/database.js'
 import { chargesOf } from '../../support/givens.js'
 import { until } from '../../support/until.js'
 import { type Death, mortal, type Way } from '../generations/mortal.js'
-import { drawnBy, givenPerson, idea, upNextPorts } from './given-up-next.js'
+import { drawnBy, givenIdea, givenPerson, idea, upNextPorts } from './given-up-next.js'
 
 const context = useDatabase()
 
@@ -16,8 +15,8 @@ async function run(death?: Death): Promise<readonly string[]> {
   const { db } = context
   const store = upNextStore(db)
   const user = await givenPerson(db)
-  await lineUp(store, user.id, idea('one'))
-  await lineUp(store, user.id, idea('two'))
+  await givenIdea(db, user, idea('one'))
+  await givenIdea(db, user, idea('two'))
   const { submissionOf, log, ...ports } = upNextPorts(db)
   const { generationDeadlineSeconds, refusedPrompts, ...submits } = ports.submits
   const dying = mortal({ ...ports, submits }, death)

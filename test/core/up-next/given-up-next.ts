@@ -3,13 +3,14 @@ import type { ModelVersion } from '../../../src/core/catalog/model-version.js'
 import { requireAvailable } from '../../../src/core/catalog/model-version.js'
 import type { SubmitPorts } from '../../../src/core/generations/submit/ports.js'
 import type { UpNextPorts } from '../../../src/core/up-next/submitting.js'
-import type { IdeaBody } from '../../../src/core/up-next/up-next.js'
+import { type IdeaBody, lineUp } from '../../../src/core/up-next/up-next.js'
 import { websiteCaller } from '../../../src/db/accounts/sessions.js'
 import { modelStore } from '../../../src/db/catalog/models.js'
 import type { Database } from '../../../src/db/client.js'
 import { submissionStore } from '../../../src/db/generations/submit/charged.js'
 import { idempotencyStore } from '../../../src/db/generations/submit/idempotency.js'
 import { upNextQueue } from '../../../src/db/up-next/queue.js'
+import { upNextStore } from '../../../src/db/up-next/up-next.js'
 import { generateBody } from '../../../src/http/personal-api/generations/submit-schemas.js'
 import { noActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
 import { noLog, noQueue } from '../../support/fake-ports.js'
@@ -62,4 +63,11 @@ export async function drawnBy(
 ): Promise<{ id: string; prompt: string; status: string }[]> {
   const sql = 'SELECT id, prompt, status FROM generations WHERE user_id = $1 ORDER BY created_at, seq'
   return (await db.pool.query(sql, [id])).rows
+}
+
+/** Lines it up as the website does. */
+export async function givenIdea(db: Database, { id }: GivenUser, body: IdeaBody, replaced?: string): Promise<void> {
+  const caller = await websiteCaller(db)(id)
+  if (!caller) throw new Error('the account was deleted')
+  await lineUp(upNextStore(db), caller, { ...upNextPorts(db).submissionOf(body), body }, replaced)
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AppError } from '../../../src/core/errors.js'
 import type { SubmitPorts } from '../../../src/core/generations/submit/ports.js'
 import { upNextLoop } from '../../../src/core/up-next/submitting.js'
-import { lineUp, MAX_IDEAS } from '../../../src/core/up-next/up-next.js'
+import { MAX_IDEAS } from '../../../src/core/up-next/up-next.js'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { upNextQueue } from '../../../src/db/up-next/queue.js'
 import { upNextStore } from '../../../src/db/up-next/up-next.js'
@@ -10,7 +10,7 @@ import { useDatabase } from '../../support/database.js'
 import { chargesOf, creditsOf, type GivenUser, givenGeneration, MODEL } from '../../support/givens.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
 import { until } from '../../support/until.js'
-import { drawnBy, givenPerson, idea, upNextPorts } from './given-up-next.js'
+import { drawnBy, givenIdea, givenPerson, idea, upNextPorts } from './given-up-next.js'
 
 const context = useDatabase()
 const store = () => upNextStore(context.db)
@@ -53,7 +53,7 @@ const flagging = (word: string): Partial<SubmitPorts> => ({
 describe('what is up next', () => {
   it('is drawn in order, each after the end of the one before, and charged only then', async () => {
     const user = await givenPerson(context.db)
-    for (const prompt of ['one', 'two', 'three']) await lineUp(store(), user.id, idea(prompt))
+    for (const prompt of ['one', 'two', 'three']) await givenIdea(context.db, user, idea(prompt))
     expect(await creditsOf(context.db, user)).toBe(100)
     server().start()
     for (const [n, prompt] of ['one', 'two', 'three'].entries()) {
@@ -69,7 +69,7 @@ describe('what is up next', () => {
   it('goes on after a failure and after a cancellation, without waiting for a poll', async () => {
     const user = await givenPerson(context.db)
     const first = await givenGeneration(context.db, user)
-    await lineUp(store(), user.id, idea('one'))
+    await givenIdea(context.db, user, idea('one'))
     await look()
     expect(await drawn(user)).toEqual([first.prompt])
     await worker().fail(await worker().claim(), 'It broke.')
@@ -80,7 +80,7 @@ describe('what is up next', () => {
   it('is not looked at again while one is active, until that ends', async () => {
     const user = await givenPerson(context.db)
     await givenGeneration(context.db, user)
-    await lineUp(store(), user.id, idea('one'))
+    await givenIdea(context.db, user, idea('one'))
     await look()
     expect(await upNextQueue(context.db).claim(1)).toBeUndefined()
     await worker().succeed(await worker().claim())
@@ -90,7 +90,7 @@ describe('what is up next', () => {
   it('is seen by a look that began before the end of what was active', async () => {
     const user = await givenPerson(context.db)
     await givenGeneration(context.db, user)
-    await lineUp(store(), user.id, idea('one'))
+    await givenIdea(context.db, user, idea('one'))
     const queue = upNextQueue(context.db)
     const claimed = await queue.claim(30)
     await worker().succeed(await worker().claim())
@@ -102,7 +102,7 @@ describe('what is up next', () => {
 
   it('is submitted once by many servers that look at once', async () => {
     const users = await Promise.all(Array.from({ length: 10 }, () => givenPerson(context.db)))
-    for (const user of users) for (const prompt of ['one', 'two']) await lineUp(store(), user.id, idea(prompt))
+    for (const user of users) for (const prompt of ['one', 'two']) await givenIdea(context.db, user, idea(prompt))
     const four = Array.from({ length: 4 }, () => server())
     for (let n = 0; n < 20; n++) {
       await Promise.all(four.map((loop) => loop.submitDue()))
@@ -119,7 +119,7 @@ describe('what is up next', () => {
 
   it('is neither drawn nor charged once it was removed or changed, even if a server has it in hand', async () => {
     const user = await givenPerson(context.db)
-    await lineUp(store(), user.id, idea('removed'))
+    await givenIdea(context.db, user, idea('removed'))
     let atReview: (() => Promise<unknown>) | undefined
     const moderator: SubmitPorts['moderator'] = {
       review: async () => {
@@ -131,7 +131,7 @@ describe('what is up next', () => {
     atReview = async () => store().remove(user.id, (await store().of(user.id)).ideas[0]?.id ?? '')
     await look({ moderator })
     expect(await drawn(user)).toEqual([])
-    await lineUp(store(), user.id, idea('as it was'))
+    await givenIdea(context.db, user, idea('as it was'))
     atReview = async () => store().replace(user.id, (await store().of(user.id)).ideas[0]?.id ?? '', idea('as it is'))
     await look({ moderator })
     await look()
@@ -141,7 +141,7 @@ describe('what is up next', () => {
 
   it('is charged what it costs when it is submitted, not when it was lined up', async () => {
     const user = await givenPerson(context.db)
-    await lineUp(store(), user.id, idea('dear', { batch_size: 4 }))
+    await givenIdea(context.db, user, idea('dear', { batch_size: 4 }))
     await context.db.pool.query('UPDATE model_versions SET credits_per_image = 3 WHERE id = $1', [MODEL.id])
     try {
       await look()
@@ -160,8 +160,8 @@ describe('an idea that is refused', () => {
     ['with an account that is suspended', { subscription: { status: 'suspended' } }, {}, 'No active subscription'],
   ] as const)('%s stays first, with the sentence, and pauses the list', async (_, options, ports, sentence) => {
     const user = await givenPerson(context.db, options)
-    await lineUp(store(), user.id, idea('blood'))
-    await lineUp(store(), user.id, idea('two'))
+    await givenIdea(context.db, user, idea('blood'))
+    await givenIdea(context.db, user, idea('two'))
     await look(ports)
     await look(ports)
     const { ideas, paused } = await store().of(user.id)
@@ -176,8 +176,8 @@ describe('an idea that is refused', () => {
   it('is tried again when the person says so, and the next one is drawn once it is removed', async () => {
     const user = await givenPerson(context.db)
     const ports = flagging('blood')
-    await lineUp(store(), user.id, idea('blood'))
-    await lineUp(store(), user.id, idea('two'))
+    await givenIdea(context.db, user, idea('blood'))
+    await givenIdea(context.db, user, idea('two'))
     await look(ports)
     await store().goOn(user.id)
     expect(await store().of(user.id)).toMatchObject({ paused: null, ideas: [{ refusal: null }, {}] })
@@ -192,7 +192,7 @@ describe('an idea that is refused', () => {
 
   it('because its model is gone says so', async () => {
     const user = await givenPerson(context.db)
-    await lineUp(store(), user.id, idea('one', { model_version_id: 987_654 }))
+    await store().add(user.id, idea('one', { model_version_id: 987_654 }))
     await look()
     expect((await store().of(user.id)).ideas[0]?.refusal).toBe(
       'Its model is not on offer any more. Edit it to choose another one, or remove it.',
@@ -201,17 +201,17 @@ describe('an idea that is refused', () => {
 
   it('leaves no pause behind when the list has become empty', async () => {
     const user = await givenPerson(context.db)
-    await lineUp(store(), user.id, idea('blood'))
+    await givenIdea(context.db, user, idea('blood'))
     await look(flagging('blood'))
     await store().clear(user.id)
-    await lineUp(store(), user.id, idea('two'))
+    await givenIdea(context.db, user, idea('two'))
     await look(flagging('blood'))
     expect(await drawn(user)).toEqual(['two'])
   })
 
   it('for what passes by itself is not paused and is tried later', async () => {
     const user = await givenPerson(context.db)
-    await lineUp(store(), user.id, idea('one'))
+    await givenIdea(context.db, user, idea('one'))
     const away = { review: () => Promise.reject(new AppError('unavailable', 'x', { retryAfterSeconds: 5 })) }
     await look({ moderator: away })
     expect(await store().of(user.id)).toMatchObject({ paused: null, ideas: [{ refusal: null }] })
@@ -222,11 +222,18 @@ describe('an idea that is refused', () => {
 })
 
 describe('the list', () => {
+  it('refuses at once what its model does not take, and a model that is not on offer', async () => {
+    const user = await givenPerson(context.db)
+    await expect(givenIdea(context.db, user, idea('one', { model_version_id: 987_654 }))).rejects.toThrow('not found')
+    await expect(givenIdea(context.db, user, idea('one', { width: 2048, height: 2048 }))).rejects.toThrow()
+    expect(await promptsOf(user)).toEqual([])
+  })
+
   it('submits nothing while it is paused, and what waits goes on when the person says so', async () => {
     const user = await givenPerson(context.db)
-    await lineUp(store(), user.id, idea('one'))
+    await givenIdea(context.db, user, idea('one'))
     await store().pause(user.id)
-    await lineUp(store(), user.id, idea('two'))
+    await givenIdea(context.db, user, idea('two'))
     await look()
     expect(await drawn(user)).toEqual([])
     await store().goOn(user.id)
@@ -236,7 +243,7 @@ describe('the list', () => {
 
   it('is put into another order', async () => {
     const user = await givenPerson(context.db)
-    for (const prompt of ['one', 'two', 'three']) await lineUp(store(), user.id, idea(prompt))
+    for (const prompt of ['one', 'two', 'three']) await givenIdea(context.db, user, idea(prompt))
     const idOf = async (prompt: string) =>
       (await store().of(user.id)).ideas.find(({ body }) => body.prompt === prompt)?.id ?? ''
     await store().move(user.id, await idOf('three'), 'up')
@@ -251,23 +258,23 @@ describe('the list', () => {
   it(`holds up to ${MAX_IDEAS} ideas, also of many requests at once`, async () => {
     const user = await givenPerson(context.db)
     const added = await Promise.allSettled(
-      Array.from({ length: MAX_IDEAS + 5 }, (_, n) => lineUp(store(), user.id, idea(`${n}`))),
+      Array.from({ length: MAX_IDEAS + 5 }, (_, n) => givenIdea(context.db, user, idea(`${n}`))),
     )
     expect(added.filter(({ status }) => status === 'rejected')).toHaveLength(5)
     expect(await promptsOf(user)).toHaveLength(MAX_IDEAS)
-    await expect(lineUp(store(), user.id, idea('more'))).rejects.toThrow(
+    await expect(givenIdea(context.db, user, idea('more'))).rejects.toThrow(
       'Up next holds 50 ideas, the most there may be: remove one first.',
     )
   })
 
   it('is nobody else’s', async () => {
     const [user, stranger] = [await givenPerson(context.db), await givenPerson(context.db)]
-    await lineUp(store(), user.id, idea('one'))
-    await lineUp(store(), stranger.id, idea('mine'))
+    await givenIdea(context.db, user, idea('one'))
+    await givenIdea(context.db, stranger, idea('mine'))
     const id = (await store().of(user.id)).ideas[0]?.id ?? ''
     expect(await store().find(stranger.id, id)).toBeUndefined()
     expect(await store().remove(stranger.id, id)).toBe(false)
-    await expect(lineUp(store(), stranger.id, idea('two'), id)).rejects.toThrow('not in Up next any more')
+    await expect(givenIdea(context.db, stranger, idea('two'), id)).rejects.toThrow('not in Up next any more')
     await store().move(stranger.id, id, 'down')
     await store().clear(stranger.id)
     expect(await promptsOf(user)).toEqual(['one'])
@@ -275,11 +282,11 @@ describe('the list', () => {
 
   it('goes with its account', async () => {
     const user = await givenPerson(context.db)
-    await lineUp(store(), user.id, idea('one'))
+    await givenIdea(context.db, user, idea('one'))
     await operatorUserStore(context.db).delete(user.id)
     expect(await promptsOf(user)).toEqual([])
     // Lined up by a page that was open meanwhile.
-    await lineUp(store(), user.id, idea('two'))
+    await store().add(user.id, idea('two'))
     await look()
     await until(async () => (await promptsOf(user)).length === 0, 'the idea of the deleted account to be forgotten')
     expect(await drawn(user)).toEqual([])

@@ -52,7 +52,7 @@ async function openStream(cookie: string, id: string) {
 describe('a generation of the playground', () => {
   it('is shown on the page and in its stream while it waits, is drawn, and ends', async () => {
     const { user, cookie } = await signedIn()
-    expect((await sendInPlace(cookie, '/playground', { ...FORM, prompt: HOSTILE })).html).toContain('1 running')
+    expect((await sendInPlace(cookie, '/playground', { ...FORM, prompt: HOSTILE })).html).toContain('Add to Up next')
     const { id } = await activeOf(context.service, user)
     const page = await send(cookie, 'GET', '/playground')
     expect(page.html).toContain('First in the queue')

@@ -1,7 +1,11 @@
 import { z } from 'zod'
 import type { IgnorableParameter } from '../../../core/catalog/model-parameters.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { priceOf } from '../../../core/catalog/price.js'
 import type { GenerationParameters } from '../../../core/generations/generation.js'
+import { filledFor } from '../../../core/generations/submit/requested.js'
+import type { IdeaBody } from '../../../core/up-next/up-next.js'
+import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { ownOf } from './model-facts.js'
 
 const text = z.string().catch('')
@@ -25,6 +29,11 @@ export const formBody = z.object({
 })
 
 export type Form = z.output<typeof formBody>
+
+export const ideaId = z.uuid().optional().catch(undefined)
+
+/** The form with what was pressed: `up-next` lines it up. `idea`: the ID of the one that is being edited. */
+export const submitBody = formBody.extend({ to: text, idea: ideaId })
 
 export interface Shape {
   readonly name: string
@@ -114,5 +123,32 @@ export function bodyOf(form: Form) {
     cfg_scale: number(form.cfg_scale),
     sampler: form.sampler || undefined,
     seed: number(form.seed),
+  }
+}
+
+/** In credits; null while a field that it depends on is wrong. */
+export function costOf(form: Form, model: ModelVersion): number | null {
+  const { width, height, batch_size, steps } = bodyOf(form)
+  const asked = z.object(requestFields).safeParse({ prompt: 'anything', width, height, batch_size, steps })
+  if (!asked.success) return null
+  const drawn = filledFor(model.parameters, askedOf(asked.data))
+  return priceOf(model, drawn)
+}
+
+/** The form that the body of an idea stands for. */
+export function formOfBody(body: IdeaBody): Form {
+  const of = (name: string) => (body[name] === undefined ? '' : `${body[name]}`)
+  return {
+    prompt: of('prompt'),
+    negative_prompt: of('negative_prompt'),
+    model_version_id: of('model_version_id'),
+    // A size of one's own is a shape that is none of ours.
+    shape: body.width === undefined ? '' : `${body.width}x${body.height}`,
+    ...{ width: '', height: '' },
+    batch_size: of('batch_size'),
+    steps: of('steps'),
+    cfg_scale: of('cfg_scale'),
+    sampler: of('sampler'),
+    seed: of('seed'),
   }
 }

@@ -1,18 +1,15 @@
-import { z } from 'zod'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import { priceOf } from '../../../core/catalog/price.js'
 import type { Standing } from '../../../core/generations/follow/hold.js'
 import { MAX_SEED, SAMPLERS, samplerName } from '../../../core/generations/generation.js'
-import { filledFor } from '../../../core/generations/submit/requested.js'
-import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_PROMPT_LENGTH, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
 import { PlanLink } from '../../parts/site-links.js'
+import { Generate, type GenerateProps } from './changes.js'
 import { Choice, Choices, NumberField } from './choices.js'
-import { bodyOf, type Form, SHAPES } from './form.js'
+import { bodyOf, costOf, type Form, SHAPES } from './form.js'
 import { factsOf, sharedFacts } from './model-facts.js'
 import { ModelPicker } from './model-picker.js'
 import { SizeChoices } from './size-choices.js'
-import { Generate } from './stage.js'
+import { Editing } from './up-next.js'
 
 export interface Problem {
   /** One sentence. */
@@ -31,8 +28,9 @@ export interface FormProps {
   /** Undefined while that can't be told. */
   readonly standingOf: ((filename: string) => Standing) | undefined
   readonly accountId: string
-  readonly credits: number
-  readonly running: boolean
+  readonly generate: Pick<GenerateProps, 'running' | 'held' | 'upNext'>
+  /** The ID of the idea that the form changes. */
+  readonly editing?: string | undefined
   readonly problem?: Problem | undefined
   /** The prompt is our example, to be drawn or typed over. */
   readonly example: boolean
@@ -42,16 +40,7 @@ export interface FormProps {
 
 const COUNTS = Array.from({ length: PERSONAL_LIMITS.batch_size.max }, (_, n) => n + PERSONAL_LIMITS.batch_size.min)
 
-/** In credits; null while a field that it depends on is wrong. */
-function costOf(form: Form, model: ModelVersion): number | null {
-  const { width, height, batch_size, steps } = bodyOf(form)
-  const asked = z.object(requestFields).safeParse({ prompt: 'anything', width, height, batch_size, steps })
-  if (!asked.success) return null
-  const drawn = filledFor(model.parameters, askedOf(asked.data))
-  return priceOf(model, drawn)
-}
-
-export function PlaygroundForm({ form, models, includes, credits, running, problem, example, ...props }: FormProps) {
+export function PlaygroundForm({ form, models, includes, problem, example, ...props }: FormProps) {
   const model = models.find(({ id }) => `${id}` === form.model_version_id)
   const cost = model ? costOf(form, model) : null
   const isTuned = [form.steps, form.cfg_scale, form.sampler, form.seed].some((value) => value !== '')
@@ -64,13 +53,16 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
       method="post"
       action="/playground"
       noValidate
-      hx-post="/playground"
+      // What was edited gives its place to the draft from before: the page is loaded anew.
+      hx-post={props.editing ? undefined : '/playground'}
       hx-target="#problem"
       hx-sync="drop"
       data-facts={JSON.stringify(usual)}
       data-draft={props.accountId}
       data-plain={props.plain ? '' : undefined}
+      data-editing={props.editing}
     >
+      {props.editing && <Editing id={props.editing} />}
       <div class="field">
         <label for="prompt">Prompt</label>
         <textarea
@@ -120,7 +112,7 @@ export function PlaygroundForm({ form, models, includes, credits, running, probl
           {problem && <ProblemNotice problem={problem} />}
         </div>
         <div id="act">
-          <Generate running={running} cost={cost} held={credits} />
+          <Generate {...props.generate} cost={cost} editing={props.editing !== undefined} />
         </div>
         <p class="row apart small">
           <button id="reset" class="plain small" type="button" hidden>

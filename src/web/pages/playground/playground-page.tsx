@@ -1,16 +1,19 @@
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { Hold } from '../../../core/generations/follow/hold.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
+import { goesOn } from '../../../core/up-next/up-next.js'
 import { Layout } from '../../parts/layout.js'
 import { LANGUAGES, wholePrograms } from '../../parts/samples.js'
 import { HoldAhead } from './hold.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
 import { type Active, ActiveStage, EmptyStage, type ImageUrls, Result } from './stage.js'
 import { Strip } from './strip.js'
+import { UpNextList, type UpNextView } from './up-next.js'
 
-interface PlaygroundProps extends Omit<FormProps, 'accountId' | 'credits' | 'running'> {
+interface PlaygroundProps extends Omit<FormProps, 'accountId' | 'generate'> {
   readonly signedIn: SignedIn
   readonly active: Active | undefined
+  readonly upNext: UpNextView
   /** The latest one, where none is active. */
   readonly ended: PastGeneration | undefined
   /** What succeeded of late, newest first. */
@@ -28,6 +31,7 @@ interface PlaygroundProps extends Omit<FormProps, 'accountId' | 'credits' | 'run
 export const PlaygroundPage = ({
   signedIn,
   active,
+  upNext,
   ended,
   recent,
   returning,
@@ -45,7 +49,7 @@ export const PlaygroundPage = ({
     live
     class="playground"
     head={
-      active && (
+      (active || goesOn(upNext)) && (
         // Browsers with scripts follow the events.
         <noscript>
           <meta http-equiv="refresh" content="3" />
@@ -59,8 +63,7 @@ export const PlaygroundPage = ({
       <PlaygroundForm
         {...form}
         accountId={signedIn.caller.account.id}
-        credits={signedIn.caller.account.credits}
-        running={active !== undefined}
+        generate={{ running: active !== undefined, held: signedIn.caller.account.credits, upNext }}
       />
     </section>
     <div class="stack">
@@ -72,6 +75,9 @@ export const PlaygroundPage = ({
         ) : (
           <EmptyStage returning={returning} />
         )}
+      </section>
+      <section id="up-next">
+        <UpNextList upNext={upNext} running={active !== undefined} />
       </section>
       <section id="strip">
         <Strip of={recent} urls={urls} />

@@ -12,6 +12,7 @@ import type { PastGeneration } from '../../../core/generations/history.js'
 import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
 import { submitGeneration } from '../../../core/generations/submit/submit.js'
 import { SLUG } from '../../../core/images/ports.js'
+import { lineUp } from '../../../core/up-next/up-next.js'
 import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
 import { statusOf } from '../../../http/shared/error-bodies.js'
 import type { App } from '../../../http/shared/fastify-app.js'
@@ -21,17 +22,19 @@ import { isFragment } from '../../shared/answers.js'
 import type { WebsiteOptions, WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { inWords } from '../../texts/refusals.js'
-import { blankForm, bodyOf, type Form, formBody, formOf } from './form.js'
+import { Changes } from './changes.js'
+import { blankForm, bodyOf, type Form, formBody, formOf, formOfBody, ideaId, submitBody } from './form.js'
 import { HoldWarning } from './hold.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
 import { PlaygroundPage } from './playground-page.js'
-import { type Active, ActiveStage, Changes, EndedStage, EXAMPLES, Result } from './stage.js'
-import { activeOf, creditsOf, recentOf, stateOf } from './state.js'
+import { type Active, ActiveStage, EndedStage, EXAMPLES, Result } from './stage.js'
+import { activeOf, creditsOf, recentOf, stateOf, upNextOf } from './state.js'
 import { streamRoutes } from './stream-routes.js'
 import { Strip } from './strip.js'
+import { sendUpNext, upNextRoutes } from './up-next-routes.js'
 
 const text = z.string().catch('')
-const query = z.object({ from: text, seed: text, model: text, prompt: text })
+const query = z.object({ from: text, seed: text, model: text, prompt: text, idea: ideaId })
 const chosenModel = z.object({ model_version_id: z.coerce.number().catch(0) })
 const params = z.object({ id: z.string() })
 
@@ -52,13 +55,14 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   ) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
-    const [enabled, usual, standingOf, active, recent, { items }] = await Promise.all([
+    const [enabled, usual, standingOf, active, recent, { items }, upNext] = await Promise.all([
       ports.models.listEnabled(),
       ports.models.findDefault(),
       standings(ports.estimates),
       activeOf(ports, request),
       recentOf(ports, id),
       ports.history.generations(id, {}, { limit: 1, after: undefined }),
+      upNextOf(ports, id),
     ])
     const latest = active?.generation ?? items[0]
     const shown = await asked({ models: enabled, usual }, latest && formOf(latest, modelOf(enabled, latest)))
@@ -70,25 +74,29 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const hold = chosen && standingOf?.(chosen.filename).hold
     // The operator's default first, whoever asks.
     const models = inPlace(enabled).sort((a, b) => Number(b.id === usual?.id) - Number(a.id === usual?.id))
-    const props = { signedIn, models, includes, standingOf, active, ended, recent, returning, hold, baseUrl }
+    const offered = { models, includes, standingOf, hold }
+    const props = { signedIn, ...offered, active, upNext, ended, recent, returning, baseUrl, urls: ports.images }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
-    return sendPage(reply, <PlaygroundPage {...props} {...shown} problem={problem} urls={ports.images} />)
+    const editing = upNext.ideas.find(({ id }) => id === shown.editing)?.id
+    return sendPage(reply, <PlaygroundPage {...props} {...shown} {...{ problem, editing }} />)
   }
 
   app.get('/playground', { schema: { querystring: query } }, (request, reply) =>
     showPage(request, reply, (offer, latest) => formFor(ports, request, request.query, offer, latest)),
   )
 
-  app.post('/playground', { schema: { body: formBody } }, async (request, reply) => {
-    const form = request.body
+  app.post('/playground', { schema: { body: submitBody } }, async (request, reply) => {
+    const { to, idea: editing, ...form } = request.body
     const refuse = async (status: number, problem: Problem, active?: Active) => {
       reply.code(status)
-      if (!isFragment(request)) return showPage(request, reply, () => ({ form, problem, example: false, plain: false }))
-      const credits = sessionOf(request).caller.account.credits
+      if (!isFragment(request))
+        return showPage(request, reply, () => ({ form, problem, example: false, plain: false, editing }))
+      const { id, credits } = sessionOf(request).caller.account
+      const upNext = await upNextOf(ports, id)
       return sendFragment(
         reply,
         <>
-          {active && <Changes stage={<ActiveStage active={active} />} running credits={credits} />}
+          {active && <Changes stage={<ActiveStage active={active} />} running {...{ credits, upNext }} />}
           <ProblemNotice problem={problem} />
         </>,
       )
@@ -104,6 +112,10 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const { modelVersionId, ...drawing } = checked.data
     const model = async () => requireAvailable(await ports.models.find(modelVersionId), modelVersionId)
     try {
+      if (to === 'up-next') {
+        await lineUp(ports.upNext, request.caller, { ...drawing, model, body: bodyOf(form) }, editing)
+        return await sendUpNext(ports, request, reply)
+      }
       const submission = {
         ...drawing,
         model,
@@ -167,12 +179,13 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const state = await stateOf(ports, request, id)
     const credits = creditsLeft ?? (await creditsOf(ports, request))
     const running = !hasEnded(state.now)
+    const upNext = await upNextOf(ports, request.caller.account.id)
     if (running)
-      return sendFragment(reply, <Changes stage={<ActiveStage active={state} />} {...{ running, credits }} />)
+      return sendFragment(reply, <Changes stage={<ActiveStage active={state} />} {...{ running, credits, upNext }} />)
     const recent = await recentOf(ports, request.caller.account.id)
     const stage = <Result of={state.generation} recent={recent} urls={ports.images} />
     const strip = <Strip of={recent} urls={ports.images} />
-    return sendFragment(reply, <Changes {...{ stage, strip, running, credits }} />)
+    return sendFragment(reply, <Changes {...{ stage, strip, running, credits, upNext }} />)
   }
 
   app.get('/playground/:id/result', { schema: { params } }, async (request, reply) => {
@@ -181,6 +194,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   })
 
   streamRoutes(app, options)
+  upNextRoutes(app, ports)
 }
 
 const modelOf = (models: readonly ModelVersion[], { modelVersionId }: { readonly modelVersionId: number }) =>
@@ -194,6 +208,8 @@ interface Shown {
   readonly problem?: Problem | undefined
   /** What the image that it begins with was made by. */
   readonly source?: PastGeneration | undefined
+  /** The ID of the idea that the form changes. */
+  readonly editing?: string | undefined
 }
 
 /** The models on offer, and the one that is taken where none is named. */
@@ -206,18 +222,23 @@ interface Offer {
 async function formFor(
   ports: WebsitePorts,
   { caller }: FastifyRequest,
-  { from, seed, model, prompt }: z.output<typeof query>,
+  { from, seed, model, prompt, idea: edited }: z.output<typeof query>,
   { models, usual: general }: Offer,
   latest: Form | undefined,
 ): Promise<Shown> {
-  const image = SLUG.test(from) ? await ports.gallery.image(caller.account.id, from) : undefined
+  const [idea, image] = await Promise.all([
+    edited ? ports.upNext.find(caller.account.id, edited) : undefined,
+    SLUG.test(from) ? ports.gallery.image(caller.account.id, from) : undefined,
+  ])
   const included = models.filter(({ id }) => isAllowedModel(caller, id))
   const usual = defaultModelFor(caller, included, general)
   const isOffered = ({ model_version_id: id }: Form, among: readonly ModelVersion[] = included) =>
     among.some((it) => `${it.id}` === id)
-  const before = image
-    ? formOf({ ...image, width: image.askedWidth, height: image.askedHeight }, modelOf(models, image))
-    : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
+  const before = idea
+    ? formOfBody(idea.body)
+    : image
+      ? formOf({ ...image, width: image.askedWidth, height: image.askedHeight }, modelOf(models, image))
+      : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
   const form = {
     ...before,
     ...(image && seed === '1' && { seed: `${image.seed}` }),
@@ -225,14 +246,17 @@ async function formFor(
     ...(prompt && { prompt: prompt }),
   }
   const source = image && (await ports.history.generation(caller.account.id, image.generationId))
-  const example = before.prompt === form.prompt && !image && !latest
+  const example = before.prompt === form.prompt && !image && !idea && !latest
   const missing = isOffered(form) ? undefined : isOffered(form, models) ? NOT_IN_PLAN : NOT_OFFERED
   const isLost = from !== '' && !image
-  const problem = models.length === 0 ? NO_MODELS : included.length === 0 ? NONE_IN_PLAN : isLost ? LOST : missing
+  const isBegun = edited !== undefined && !idea
+  const problem =
+    models.length === 0 ? NO_MODELS : included.length === 0 ? NONE_IN_PLAN : isLost ? LOST : isBegun ? BEGUN : missing
   return {
     form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
     ...{ example, problem, source },
-    plain: from === '' && model === '' && prompt === '',
+    plain: from === '' && model === '' && prompt === '' && !idea,
+    editing: idea?.id,
   }
 }
 
@@ -247,6 +271,7 @@ const NONE_IN_PLAN = {
   link: ['/account', 'See your plan.'],
 } as const
 const LOST = { text: 'This image is not among yours, or was removed: begin with a prompt of your own.' }
+const BEGUN = { text: 'This idea is not in Up next any more: it was begun or removed.' }
 const NOT_OFFERED = { text: 'That model is not on offer any more: check which one is chosen.' }
 const NOT_IN_PLAN = { text: 'Your plan does not include that model: check which one is chosen.' }
 
@@ -259,9 +284,10 @@ function problemOf({ code, message, detail }: AppError): Problem {
     case 'insufficient_credits':
       return { text: message, link: ['/account', 'See your credits.'] }
     case 'active_generation':
-      return { text: 'One generation is running already. Wait for it or cancel it, then press Generate again.' }
+      return { text: 'One generation is running already. Press Add to Up next to have this drawn after it, or wait.' }
     case 'not_found':
     case 'model_unavailable':
+      if (field === undefined) return { text: message }
       if (detail.plan !== undefined) return { text: message, link: ['/account', 'See your plan.'], field }
       return { text: 'This model is not on offer any more. Choose another one.', field }
     case 'unauthorized':

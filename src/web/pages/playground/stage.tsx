@@ -3,7 +3,6 @@ import { CANCELED } from '../../../core/generations/failure-reason.js'
 import type { Polled } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
-import { Credits } from '../../parts/layout.js'
 import { counted } from '../../parts/text.js'
 import { inWords } from '../../texts/refusals.js'
 import { type Held, HoldNotice } from './hold.js'
@@ -228,49 +227,4 @@ export const EmptyStage = ({ returning }: { returning: boolean }) => (
     </ul>
     {returning && <a href="/gallery">All your images</a>}
   </div>
-)
-
-interface GenerateProps {
-  readonly running: boolean
-  /** In credits, of the form as it is; null: no model is chosen. */
-  readonly cost: number | null
-  readonly held: number
-}
-
-/** The button, and a word where the credits do not suffice; the page's script keeps both up to date. */
-export const Generate = ({ running, cost, held }: GenerateProps) => (
-  <>
-    <p class="hint small" id="too-dear" hidden={running || cost === null || cost <= held}>
-      This costs more credits than you have. Draw fewer images, or see <a href="/account">your account</a>.
-    </p>
-    <button class="primary" id="generate" type="submit" data-held={held} aria-disabled={running ? 'true' : undefined}>
-      Generate <span id="cost">{running ? '· 1 running' : cost === null ? '' : `· ${creditsText(cost)}`}</span>
-      <span class="key" aria-hidden="true">
-        Ctrl ⏎
-      </span>
-    </button>
-  </>
-)
-
-interface ChangesProps {
-  readonly stage: ComponentChildren
-  /** What the strip holds; undefined: it stays. */
-  readonly strip?: ComponentChildren
-  readonly running: boolean
-  readonly credits: number
-}
-
-/** The parts of the page that change when a generation begins or ends. */
-export const Changes = ({ stage, strip, running, credits }: ChangesProps) => (
-  <>
-    <Partial of="#stage">{stage}</Partial>
-    {strip && <Partial of="#strip">{strip}</Partial>}
-    <Partial of="#act" morph>
-      <Generate running={running} cost={null} held={credits} />
-    </Partial>
-    <Partial of="#credits">
-      <Credits of={credits} />
-    </Partial>
-    <Partial of="#problem" />
-  </>
 )

@@ -7,6 +7,7 @@ import type { PastGeneration } from '../../../core/generations/history.js'
 import type { WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import type { Active } from './stage.js'
+import type { UpNextView } from './up-next.js'
 
 /** The balance as it is now. */
 export async function creditsOf({ sessions }: WebsitePorts, request: FastifyRequest): Promise<number> {
@@ -37,6 +38,12 @@ export async function activeOf(ports: WebsitePorts, request: FastifyRequest): Pr
   const active = await ports.submissions.activeGeneration(request.caller.account.id)
   const state = active && (await stateOf(ports, request, active.id, await withState(ports, active)))
   return state && !hasEnded(state.now) ? state : undefined
+}
+
+/** What is up next. */
+export async function upNextOf({ upNext, models }: WebsitePorts, accountId: string): Promise<UpNextView> {
+  const [list, onOffer] = await Promise.all([upNext.of(accountId), models.listEnabled()])
+  return { ...list, models: onOffer }
 }
 
 /** How long the latest results stay in the strip. */

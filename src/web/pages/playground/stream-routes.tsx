@@ -9,8 +9,9 @@ import { watchRevocations } from '../../../http/shared/authentication.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { createEventStreams, sendEvents } from '../../../http/shared/server-sent-events.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { ActiveState, Changes, Partial, Preview, ProgressBar, Result } from './stage.js'
-import { creditsOf, recentOf, stateOf } from './state.js'
+import { Changes } from './changes.js'
+import { ActiveState, Partial, Preview, ProgressBar, Result } from './stage.js'
+import { creditsOf, recentOf, stateOf, upNextOf } from './state.js'
 import { Strip } from './strip.js'
 
 const params = z.object({ id: z.string() })
@@ -40,10 +41,10 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
             <ActiveState active={state} />
           </Partial>,
         )
-      const recent = await recentOf(ports, account.id)
+      const [recent, upNext] = await Promise.all([recentOf(ports, account.id), upNextOf(ports, account.id)])
       const stage = <Result of={state.generation} recent={recent} urls={ports.images} />
       const strip = <Strip of={recent} urls={ports.images} />
-      tell(<Changes {...{ stage, strip }} running={false} credits={await creditsOf(ports, request)} />)
+      tell(<Changes {...{ stage, strip, upNext }} running={false} credits={await creditsOf(ports, request)} />)
       stream.end({ event: 'close', data: 'end' })
     }
     const showHold = async () => {

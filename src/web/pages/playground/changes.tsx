@@ -1,0 +1,84 @@
+/** The parts of the page that change in place. */
+import type { ComponentChildren } from 'preact'
+import { goesOn, type UpNext } from '../../../core/up-next/up-next.js'
+import { Credits } from '../../parts/layout.js'
+import { creditsText, Partial } from './stage.js'
+import { UpNextList, type UpNextView } from './up-next.js'
+
+export interface GenerateProps {
+  readonly running: boolean
+  /** In credits, of the form as it is; null: no model is chosen. */
+  readonly cost: number | null
+  readonly held: number
+  readonly upNext: UpNext
+  /** The form changes an idea that is up next. */
+  readonly editing?: boolean
+}
+
+/** The buttons, and a word where the credits do not suffice; the page's script keeps both up to date. */
+export function Generate({ running, cost, held, upNext, editing = false }: GenerateProps) {
+  const later = editing || running || goesOn(upNext)
+  return (
+    <>
+      <p class="hint small" id="too-dear" hidden={later || cost === null || cost <= held}>
+        This costs more credits than you have. Draw fewer images, or see <a href="/account">your account</a>.
+      </p>
+      <button
+        class="primary"
+        id="generate"
+        type="submit"
+        name="to"
+        value={later ? 'up-next' : 'now'}
+        data-held={held}
+        data-running={running ? '' : undefined}
+      >
+        {editing ? 'Save in Up next' : later ? 'Add to Up next' : 'Generate'}{' '}
+        <span id="cost">{cost === null ? '' : `· ${creditsText(cost)}`}</span>
+        <span class="key" aria-hidden="true">
+          Ctrl ⏎
+        </span>
+      </button>
+      {!later && (upNext.ideas.length > 0 || upNext.paused !== null) && (
+        <button id="line-up" class="small" type="submit" name="to" value="up-next">
+          Add to Up next
+        </button>
+      )}
+    </>
+  )
+}
+
+interface ChangesProps {
+  readonly stage: ComponentChildren
+  /** What the strip holds; undefined: it stays. */
+  readonly strip?: ComponentChildren
+  readonly running: boolean
+  readonly credits: number
+  readonly upNext: UpNextView
+  /** What is said about the form stays: nobody has sent it. */
+  readonly unasked?: boolean
+}
+
+/** The parts of the page that change when a generation begins or ends. */
+export const Changes = ({ stage, strip, running, credits, upNext, unasked }: ChangesProps) => (
+  <>
+    <Partial of="#stage">{stage}</Partial>
+    {strip && <Partial of="#strip">{strip}</Partial>}
+    <UpNextChanges {...{ running, credits, upNext }} />
+    <Partial of="#credits">
+      <Credits of={credits} />
+    </Partial>
+    {!unasked && <Partial of="#problem" />}
+  </>
+)
+
+/** Those that change with what is up next. */
+export const UpNextChanges = ({ running, credits, upNext }: Pick<ChangesProps, 'running' | 'credits' | 'upNext'>) => (
+  <>
+    <Partial of="#up-next" morph>
+      <UpNextList upNext={upNext} running={running} />
+    </Partial>
+    <Partial of="#act" morph>
+      <Generate running={running} cost={null} held={credits} upNext={upNext} />
+    </Partial>
+  </>
+)
