@@ -12,6 +12,7 @@ import { identityStore } from '../db/accounts/identities.js'
 import { spendingStore } from '../db/accounts/ledger.js'
 import { mailChoices, noticeStore } from '../db/accounts/notices.js'
 import { planStore } from '../db/accounts/plans.js'
+import { savedSettingsStore } from '../db/accounts/saved-settings.js'
 import { credentialStore, sessionStore, unsentMailStore } from '../db/accounts/sessions.js'
 import { currentPeriods } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
@@ -75,6 +76,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     folders: folderStore(db),
     deletions: imageDeletions(db),
     upNext: upNextStore(db),
+    savedSettings: savedSettingsStore(db),
     operatorActions: operatorActionStore(db),
     recorded: recordedIn(db),
     oversight: oversight(db),

@@ -93,6 +93,7 @@ const PAGES = [
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
   ...['GET /playground/:id/result', 'GET /playground/hold'],
   'GET /playground/:id/result',
+  ...['POST /playground/settings', 'POST /playground/settings/:id'],
   ...['GET /playground/up-next', 'POST /playground/up-next', 'POST /playground/up-next/:id'],
   'GET /account',
   ...['POST /account/billing', 'POST /account/billing/plan', 'POST /account/billing/pack', 'GET /pricing'],

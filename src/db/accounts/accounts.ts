@@ -11,6 +11,7 @@ import { apiKeys as k, plans as p, readingOf, subscriptions as s, signInLinks, u
 import { paymentCustomers as c, paymentObjects as o } from '../schema/billing.js'
 import { catalogRevision } from '../schema/catalog.js'
 import { creditLedger } from '../schema/ledger.js'
+import { savedSettings } from '../schema/saved-settings.js'
 import { upNext } from '../schema/up-next.js'
 import { violatedConstraint } from '../sql-state.js'
 import {
@@ -143,6 +144,8 @@ const DELETE = statement<{ deletedAt: Date | null }>('delete_user')`
     RETURNING pg_notify(${PAYMENT_DUE}, '')
   ), forgotten AS (
     DELETE FROM ${upNext} USING deleted WHERE ${upNext.userId} = deleted.id
+  ), unsaved AS (
+    DELETE FROM ${savedSettings} USING deleted WHERE ${savedSettings.userId} = deleted.id
   )
   SELECT deleted_at AS "deletedAt" FROM deleted`
 

@@ -264,6 +264,8 @@ document.addEventListener(
     const { submitter, target, timeStamp: at } = event
     pressed = submitter && { id: submitter.id, value: submitter.value }
     if (target !== form) return
+    // The answer is a whole page, with the form filled.
+    if (submitter?.value === 'apply') return event.stopImmediatePropagation()
     const text = new URLSearchParams(new FormData(form)).toString()
     if (submitter?.value === 'up-next' && text === sent.text && at - sent.at < 1000) {
       event.preventDefault()
@@ -287,6 +289,7 @@ document.addEventListener('htmx:after:swap', ({ target }) => {
   show()
   // What moved within its list, or changed its name, keeps the focus.
   if (pressed?.id && document.activeElement === document.body) document.getElementById(pressed.id)?.focus()
+  if (pressed?.value === 'save-settings') document.querySelector('#settings-name')?.focus()
   // On a phone it is below the form.
   const isBegun = target === form && pressed?.value === 'now' && isRunning()
   if (isBegun && stage.getBoundingClientRect().top > innerHeight / 2) stage.scrollIntoView()
@@ -328,7 +331,11 @@ document.addEventListener('htmx:error', ({ target }) => {
 
 const draft = `draft-${form.dataset.draft}`
 const isEditing = form.dataset.editing !== undefined
-const keepDraft = () => isEditing || choices.set(draft, JSON.stringify(Object.fromEntries(new FormData(form))))
+function keepDraft() {
+  if (isEditing) return
+  const { settings: _, ...kept } = Object.fromEntries(new FormData(form))
+  choices.set(draft, JSON.stringify(kept))
+}
 
 function tick(name, value) {
   for (const radio of form.querySelectorAll(`[name=${name}]`))

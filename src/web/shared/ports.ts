@@ -5,6 +5,7 @@ import type { IdentityProvider, IdentityStore } from '../../core/accounts/identi
 import type { SpendingStore } from '../../core/accounts/ledger.js'
 import type { MailChoices } from '../../core/accounts/notices.js'
 import type { CurrentPeriods } from '../../core/accounts/plan.js'
+import type { SavedSettingsStore } from '../../core/accounts/saved-settings.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
 import type { RequirePrices } from '../../core/billing/checked-prices.js'
 import type { Shop } from '../../core/billing/shop.js'
@@ -44,6 +45,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly folders: FolderStore
   readonly deletions: ImageDeletions
   readonly upNext: UpNextStore
+  readonly savedSettings: SavedSettingsStore
   readonly operatorActions: OperatorActions
   readonly recorded: Recorded<Administration>
   readonly oversight: Oversight

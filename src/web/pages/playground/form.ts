@@ -30,10 +30,14 @@ export const formBody = z.object({
 
 export type Form = z.output<typeof formBody>
 
-export const ideaId = z.uuid().optional().catch(undefined)
+/** Of something of the account; anything else is like none. */
+export const ownId = z.uuid().optional().catch(undefined)
 
-/** The form with what was pressed: `up-next` lines it up. `idea`: the ID of the one that is being edited. */
-export const submitBody = formBody.extend({ to: text, idea: ideaId })
+/**
+ * The form with what was pressed: `up-next` lines it up, `save-settings` asks for their name, `apply` fills it with `settings`.
+ * `idea`: the ID of the one that is being edited.
+ */
+export const submitBody = formBody.extend({ to: text, idea: ownId, settings: ownId })
 
 export interface Shape {
   readonly name: string

@@ -6,6 +6,7 @@ import { Layout } from '../../parts/layout.js'
 import { LANGUAGES, wholePrograms } from '../../parts/samples.js'
 import { HoldAhead } from './hold.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
+import { SavedSettingsBlock, type SettingsProps } from './saved-settings.js'
 import { type Active, ActiveStage, EmptyStage, type ImageUrls, Result } from './stage.js'
 import { Strip } from './strip.js'
 import { UpNextList, type UpNextView } from './up-next.js'
@@ -14,6 +15,8 @@ interface PlaygroundProps extends Omit<FormProps, 'accountId' | 'generate'> {
   readonly signedIn: SignedIn
   readonly active: Active | undefined
   readonly upNext: UpNextView
+  readonly saved: SettingsProps['saved']
+  readonly settings?: Omit<SettingsProps, 'saved'> | undefined
   /** The latest one, where none is active. */
   readonly ended: PastGeneration | undefined
   /** What succeeded of late, newest first. */
@@ -32,6 +35,8 @@ export const PlaygroundPage = ({
   signedIn,
   active,
   upNext,
+  saved,
+  settings,
   ended,
   recent,
   returning,
@@ -65,6 +70,9 @@ export const PlaygroundPage = ({
         accountId={signedIn.caller.account.id}
         generate={{ running: active !== undefined, held: signedIn.caller.account.credits, upNext }}
       />
+      <section id="saved-settings" class="stack" aria-labelledby="settings-title">
+        <SavedSettingsBlock saved={saved} {...settings} />
+      </section>
     </section>
     <div class="stack">
       <section id="stage" class="stage" role="status" tabindex={-1} aria-label="Generation" aria-atomic="false">

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fragment, h } from 'preact'
 import { z } from 'zod'
-import { type Account, defaultModelFor, isAllowedModel } from '../../../core/accounts/account.js'
+import { defaultModelFor, isAllowedModel } from '../../../core/accounts/account.js'
 import { inPlace, type ModelVersion, requireAvailable } from '../../../core/catalog/model-version.js'
-import { AppError, noActiveSubscription } from '../../../core/errors.js'
+import { AppError } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
 import { holdOf, standings } from '../../../core/generations/follow/hold.js'
@@ -23,10 +23,13 @@ import type { WebsiteOptions, WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { inWords } from '../../texts/refusals.js'
 import { Changes } from './changes.js'
-import { blankForm, bodyOf, type Form, formBody, formOf, formOfBody, ideaId, submitBody } from './form.js'
+import { blankForm, bodyOf, type Form, formBody, formOf, formOfBody, ownId, submitBody } from './form.js'
 import { HoldWarning } from './hold.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
 import { PlaygroundPage } from './playground-page.js'
+import { planProblem, problemOf } from './problems.js'
+import { applied, NamingAsked } from './saved-settings.js'
+import { type SettingsShown, savedSettingsRoutes } from './saved-settings-routes.js'
 import { type Active, ActiveStage, EndedStage, EXAMPLES, Result } from './stage.js'
 import { activeOf, creditsOf, recentOf, stateOf, upNextOf } from './state.js'
 import { streamRoutes } from './stream-routes.js'
@@ -34,7 +37,7 @@ import { Strip } from './strip.js'
 import { sendUpNext, upNextRoutes } from './up-next-routes.js'
 
 const text = z.string().catch('')
-const query = z.object({ from: text, seed: text, model: text, prompt: text, idea: ideaId })
+const query = z.object({ from: text, seed: text, model: text, prompt: text, idea: ownId, settings: ownId })
 const chosenModel = z.object({ model_version_id: z.coerce.number().catch(0) })
 const params = z.object({ id: z.string() })
 
@@ -55,7 +58,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   ) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
-    const [enabled, usual, standingOf, active, recent, { items }, upNext] = await Promise.all([
+    const [enabled, usual, standingOf, active, recent, { items }, upNext, saved] = await Promise.all([
       ports.models.listEnabled(),
       ports.models.findDefault(),
       standings(ports.estimates),
@@ -63,6 +66,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       recentOf(ports, id),
       ports.history.generations(id, {}, { limit: 1, after: undefined }),
       upNextOf(ports, id),
+      ports.savedSettings.list(id),
     ])
     const latest = active?.generation ?? items[0]
     const shown = await asked({ models: enabled, usual }, latest && formOf(latest, modelOf(enabled, latest)))
@@ -74,7 +78,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const hold = chosen && standingOf?.(chosen.filename).hold
     // The operator's default first, whoever asks.
     const models = inPlace(enabled).sort((a, b) => Number(b.id === usual?.id) - Number(a.id === usual?.id))
-    const offered = { models, includes, standingOf, hold }
+    const offered = { models, includes, standingOf, hold, saved }
     const props = { signedIn, ...offered, active, upNext, ended, recent, returning, baseUrl, urls: ports.images }
     const problem = shown.problem ?? planProblem(signedIn.caller.account)
     const editing = upNext.ideas.find(({ id }) => id === shown.editing)?.id
@@ -86,11 +90,10 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   )
 
   app.post('/playground', { schema: { body: submitBody } }, async (request, reply) => {
-    const { to, idea: editing, ...form } = request.body
+    const { to, idea: editing, settings, ...form } = request.body
     const refuse = async (status: number, problem: Problem, active?: Active) => {
       reply.code(status)
-      if (!isFragment(request))
-        return showPage(request, reply, () => ({ form, problem, example: false, plain: false, editing }))
+      if (!isFragment(request)) return showPage(request, reply, () => ({ ...ASKED, form, problem, editing }))
       const { id, credits } = sessionOf(request).caller.account
       const upNext = await upNextOf(ports, id)
       return sendFragment(
@@ -102,6 +105,20 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       )
     }
 
+    const { id: accountId } = request.caller.account
+    if (to === 'apply') {
+      const chosen = settings ? await ports.savedSettings.find(accountId, settings) : undefined
+      const includes = ({ id }: ModelVersion) => isAllowedModel(request.caller, id)
+      return showPage(request, reply, ({ models }) => ({ ...ASKED, ...applied(chosen, form, models, includes), editing }))
+    }
+    if (to === 'save-settings') {
+      const unfit = generateBody.safeParse({ ...bodyOf(form), prompt: 'anything' }).error?.issues[0]
+      if (unfit) return refuse(400, { text: inWords(unfit.message), field: unfit.path.join('.') })
+      const naming = { name: '', style: '', form }
+      if (!isFragment(request))
+        return showPage(request, reply, () => ({ ...ASKED, form, editing, settings: { naming } }))
+      return sendFragment(reply, <NamingAsked saved={await ports.savedSettings.list(accountId)} naming={naming} />)
+    }
     if (isBlank(form.prompt)) return refuse(400, { text: 'Write a prompt first.', field: 'prompt' })
     const checked = generateBody.safeParse(bodyOf(form))
     if (!checked.success) {
@@ -195,6 +212,9 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
 
   streamRoutes(app, options)
   upNextRoutes(app, ports)
+  savedSettingsRoutes(app, ports, (request, reply, { form, ...settings }) =>
+    showPage(request, reply, () => ({ ...ASKED, form, settings })),
+  )
 }
 
 const modelOf = (models: readonly ModelVersion[], { modelVersionId }: { readonly modelVersionId: number }) =>
@@ -210,6 +230,7 @@ interface Shown {
   readonly source?: PastGeneration | undefined
   /** The ID of the idea that the form changes. */
   readonly editing?: string | undefined
+  readonly settings?: Omit<SettingsShown, 'form'> | undefined
 }
 
 /** The models on offer, and the one that is taken where none is named. */
@@ -218,16 +239,20 @@ interface Offer {
   readonly usual: ModelVersion | undefined
 }
 
+/** What is shown is what was asked for. */
+const ASKED = { example: false, plain: false } as const
+
 /** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
 async function formFor(
   ports: WebsitePorts,
   { caller }: FastifyRequest,
-  { from, seed, model, prompt, idea: edited }: z.output<typeof query>,
+  { from, seed, model, prompt, idea: edited, settings }: z.output<typeof query>,
   { models, usual: general }: Offer,
   latest: Form | undefined,
 ): Promise<Shown> {
-  const [idea, image] = await Promise.all([
+  const [idea, saved, image] = await Promise.all([
     edited ? ports.upNext.find(caller.account.id, edited) : undefined,
+    settings ? ports.savedSettings.find(caller.account.id, settings) : undefined,
     SLUG.test(from) ? ports.gallery.image(caller.account.id, from) : undefined,
   ])
   const included = models.filter(({ id }) => isAllowedModel(caller, id))
@@ -239,30 +264,36 @@ async function formFor(
     : image
       ? formOf({ ...image, width: image.askedWidth, height: image.askedHeight }, modelOf(models, image))
       : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
-  const form = {
+  const asked = {
     ...before,
     ...(image && seed === '1' && { seed: `${image.seed}` }),
     ...(model && { model_version_id: model }),
     ...(prompt && { prompt: prompt }),
   }
+  const includes = ({ id }: ModelVersion) => isAllowedModel(caller, id)
+  const { form, problem: unapplied } = settings ? applied(saved, asked, models, includes) : { form: asked }
   const source = image && (await ports.history.generation(caller.account.id, image.generationId))
   const example = before.prompt === form.prompt && !image && !idea && !latest
   const missing = isOffered(form) ? undefined : isOffered(form, models) ? NOT_IN_PLAN : NOT_OFFERED
   const isLost = from !== '' && !image
   const isBegun = edited !== undefined && !idea
   const problem =
-    models.length === 0 ? NO_MODELS : included.length === 0 ? NONE_IN_PLAN : isLost ? LOST : isBegun ? BEGUN : missing
+    models.length === 0
+      ? NO_MODELS
+      : included.length === 0
+        ? NONE_IN_PLAN
+        : isLost
+          ? LOST
+          : isBegun
+            ? BEGUN
+            : (unapplied ?? missing)
   return {
     form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
     ...{ example, problem, source },
-    plain: from === '' && model === '' && prompt === '' && !idea,
+    plain: from === '' && model === '' && prompt === '' && !idea && !settings,
     editing: idea?.id,
   }
 }
-
-/** Said before anybody writes a prompt in vain. */
-const planProblem = ({ subscription }: Account): Problem | undefined =>
-  subscription?.status === 'active' ? undefined : problemOf(noActiveSubscription(subscription))
 
 const NO_MODELS = { text: 'No model is on offer right now. Come back a little later.' }
 
@@ -274,25 +305,3 @@ const LOST = { text: 'This image is not among yours, or was removed: begin with 
 const BEGUN = { text: 'This idea is not in Up next any more: it was begun or removed.' }
 const NOT_OFFERED = { text: 'That model is not on offer any more: check which one is chosen.' }
 const NOT_IN_PLAN = { text: 'Your plan does not include that model: check which one is chosen.' }
-
-/** What a refusal means on this page. */
-function problemOf({ code, message, detail }: AppError): Problem {
-  const field = detail.parameter
-  switch (code) {
-    case 'subscription_required':
-      return { text: message, link: ['/account', 'See your plan.'] }
-    case 'insufficient_credits':
-      return { text: message, link: ['/account', 'See your credits.'] }
-    case 'active_generation':
-      return { text: 'One generation is running already. Press Add to Up next to have this drawn after it, or wait.' }
-    case 'not_found':
-    case 'model_unavailable':
-      if (field === undefined) return { text: message }
-      if (detail.plan !== undefined) return { text: message, link: ['/account', 'See your plan.'], field }
-      return { text: 'This model is not on offer any more. Choose another one.', field }
-    case 'unauthorized':
-      return { text: 'Your account can no longer be used from here.', link: ['/sign-in', 'Sign in again.'] }
-    default:
-      return { text: inWords(message), field }
-  }
-}
