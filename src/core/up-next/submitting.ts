@@ -69,7 +69,8 @@ export function upNextLoop({ queue, submits, websiteCaller, submissionOf, log }:
     if (await submits.submissions.activeGeneration(accountId)) return queue.later(claimed, ACTIVE_SECONDS)
     try {
       const asked = { lane: 'personal', idempotency: undefined, ideaId: idea.id } as const
-      await submitGeneration(submits, caller, { ...submissionOf(idea.body), ...asked })
+      const { id: generationId } = await submitGeneration(submits, caller, { ...submissionOf(idea.body), ...asked })
+      log.info({ generationId }, 'idea of Up next submitted')
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       if (!PASSING.has(error.code)) return queue.refused(claimed, sentenceOf(error))

@@ -32,6 +32,10 @@ describe('Up next', () => {
     const { user, cookie } = await signedIn()
     await send(cookie, 'POST', '/playground', { ...FORM, to: 'now' })
     expect((await send(cookie, 'GET', '/playground')).html).toContain('value="up-next"')
+    // A page that is loaded anew would take away what is being typed.
+    const still = (await send(cookie, 'GET', '/playground?write=1')).html
+    expect(still).toContain('value="up-next"')
+    expect(still).not.toContain('http-equiv="refresh"')
     const added = await send(cookie, 'POST', '/playground', { ...LATER, prompt: HOSTILE, steps: '20' })
     expect([added.status, added.location]).toEqual([303, '/playground#up-next'])
     expect(await creditsOf(context.service.db, user)).toBe(98)

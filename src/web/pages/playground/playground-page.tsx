@@ -54,7 +54,8 @@ export const PlaygroundPage = ({
     live
     class="playground"
     head={
-      (active || goesOn(upNext)) && (
+      (active || goesOn(upNext)) &&
+      form.plain && (
         // Browsers with scripts follow the events.
         <noscript>
           <meta http-equiv="refresh" content="3" />
@@ -65,6 +66,19 @@ export const PlaygroundPage = ({
     <section class="panel" aria-labelledby="title">
       <h1 id="title">Create</h1>
       <HoldAhead of={hold} />
+      {(active || goesOn(upNext)) && (
+        <noscript>
+          <p class="hint small">
+            {form.plain ? (
+              <>
+                This page is loaded anew every 3 seconds. <a href="/playground?write=1">Stop that to write</a>
+              </>
+            ) : (
+              <a href="/playground">See how far it is</a>
+            )}
+          </p>
+        </noscript>
+      )}
       <PlaygroundForm
         {...form}
         accountId={signedIn.caller.account.id}

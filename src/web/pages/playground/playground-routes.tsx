@@ -37,7 +37,7 @@ import { Strip } from './strip.js'
 import { sendUpNext, upNextRoutes } from './up-next-routes.js'
 
 const text = z.string().catch('')
-const query = z.object({ from: text, seed: text, model: text, prompt: text, idea: ownId, settings: ownId })
+const query = z.object({ from: text, seed: text, model: text, prompt: text, write: text, idea: ownId, settings: ownId })
 const chosenModel = z.object({ model_version_id: z.coerce.number().catch(0) })
 const params = z.object({ id: z.string() })
 
@@ -246,7 +246,7 @@ const ASKED = { example: false, plain: false } as const
 async function formFor(
   ports: WebsitePorts,
   { caller }: FastifyRequest,
-  { from, seed, model, prompt, idea: edited, settings }: z.output<typeof query>,
+  { from, seed, model, prompt, write, idea: edited, settings }: z.output<typeof query>,
   { models, usual: general }: Offer,
   latest: Form | undefined,
 ): Promise<Shown> {
@@ -290,7 +290,7 @@ async function formFor(
   return {
     form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
     ...{ example, problem, source },
-    plain: from === '' && model === '' && prompt === '' && !idea && !settings,
+    plain: from === '' && model === '' && prompt === '' && write === '' && !idea && !settings,
     editing: idea?.id,
   }
 }
