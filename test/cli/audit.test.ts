@@ -34,6 +34,7 @@ const BEFORE_REDIS = [
   'slugs-are-used-once',
   'metered-images-are-counted-once',
   'webhooks-are-sent-in-time',
+  'ideas-are-submitted-in-time',
   'queue-holds-only-jobs-to-run',
 ]
 const OF_REDIS = ['queue-events-are-of-known-jobs', 'locks-belong-to-active-jobs']
@@ -50,7 +51,7 @@ describe('audit of a service in order', () => {
     const lines = (await easel.text('audit')).split('\n')
     expect(lines[0]).toMatch(/^check +violations +such as$/)
     expect(lines[1]).toMatch(/^balance-is-sum-of-ledger +0 +-$/)
-    expect(lines.at(-1)).toBe('All 30 checks passed.')
+    expect(lines.at(-1)).toBe('All 31 checks passed.')
   })
 
   it.skipIf(!redisAvailable)(
@@ -84,7 +85,7 @@ describe('audit of a service with a violation', () => {
     const { code, stdout } = await audited.easel.run('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(new RegExp(`^balance-is-sum-of-ledger +1 +${audited.user.username}$`, 'm'))
-    expect(stdout).toMatch(/\n1 of 30 checks found violations\.\n$/)
+    expect(stdout).toMatch(/\n1 of 31 checks found violations\.\n$/)
   })
 })
 

@@ -199,6 +199,11 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
      WHERE d.status = 'pending' AND d.next_at < now() - ${OVERDUE} AND e.not_before < now() - ${OVERDUE}
        AND greatest(e.slot_1_until, e.slot_2_until) < now() AND e.failures < ${FAILING}
        AND e.deleted_at IS NULL AND e.disabled_at IS NULL AND u.deleted_at IS NULL`,
+  // Unless it is paused, somebody looks at it again, whatever happens to the generation that it waits for.
+  'ideas-are-submitted-in-time': `
+    SELECT u.username FROM up_next n JOIN users u ON u.id = n.user_id
+     WHERE n.paused IS NULL AND (n.due_at IS NULL OR n.due_at < now() - ${OVERDUE}) AND u.deleted_at IS NULL
+       AND EXISTS (SELECT FROM up_next_ideas i WHERE i.user_id = n.user_id)`,
 })
 
 /** How soon the service repairs a violation by itself, even after an outage of Postgres. */
@@ -206,4 +211,5 @@ export const REPAIRED_WITHIN_MS: Readonly<Record<string, number>> = {
   'jobs-end-by-their-deadline': 8000,
   'running-jobs-have-a-worker': 8000,
   'webhooks-are-sent-in-time': 4000,
+  'ideas-are-submitted-in-time': 4000,
 }

@@ -146,7 +146,7 @@ async function runOn(
       hopeless: () => phase.faulty,
       missingModel: options.forMs >= LONG_MS ? MISSING_MODEL : undefined,
     })
-    const endVisits = startVisits({
+    const visits = startVisits({
       ...{ client, visitors: stage.visitors, chance: chance.fork('visits'), canary: CANARY },
       model: stage.models[0] as number,
     })
@@ -166,15 +166,15 @@ async function runOn(
     await startAfresh(stage)
     const calm = Date.now()
     await delay(2000)
-    const stopped = Promise.all([load.stop(), endVisits(), acting.stop(), paying.stop()])
+    const stopped = Promise.all([load.stop(), visits.stop(), acting.stop(), paying.stop()])
     const postgres = await stage.connect()
     if (!(await untilQuiet(postgres, healMs))) say('some generations are still active')
     await postgres.end()
     const healed = Date.now() - healing
     await stopped
 
-    say('checking what is left')
-    const judging = { healMs, mayExpire, calm, acts: acting.acts, bought: paying.bought }
+    say(`checking what is left, also of ${visits.linedUp.length} ideas that were lined up`)
+    const judging = { healMs, mayExpire, calm, acts: acting.acts, bought: paying.bought, linedUp: visits.linedUp }
     const { violations, internals, generations, workflows } = await verdict(stage, client, seen, judging)
     const reader = await stage.connect()
     const blocked = await blockedTimes(reader, refusals.submits)

@@ -38,6 +38,7 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   'images-are-as-ordered': 'I10',
   'slugs-are-used-once': 'I10',
   'metered-images-are-counted-once': 'I3',
+  'ideas-are-submitted-in-time': 'up next',
   'queue-holds-only-jobs-to-run': 'I12',
   'queue-events-are-of-known-jobs': 'I7',
   'locks-belong-to-active-jobs': 'I9',

@@ -21,6 +21,7 @@ import { paymentViolations } from './payers.js'
 import { grantedByPlans, periodViolations } from './periods.js'
 import { internalErrors, readLog, readRedis } from './secrets.js'
 import { CANARY, readPrompt, SECRET, type Stage } from './stage.js'
+import { type LinedUp, upNextViolations } from './visitors.js'
 import { webhookViolations } from './webhook-checks.js'
 import { drawnTwice, workflowViolations } from './workflow.js'
 
@@ -31,6 +32,7 @@ export interface VerdictOptions {
   readonly calm: number
   readonly acts: Acts
   readonly bought: readonly Bought[]
+  readonly linedUp: readonly LinedUp[]
 }
 
 /** Every check there is, once everything has had its time to heal. */
@@ -61,6 +63,7 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
     ...periods,
     ...(await limitViolations(postgres, stage.users)),
     ...(await actViolations(postgres, options.acts)),
+    ...(await upNextViolations(postgres, options.linedUp, generations.values())),
     ...payments,
     ...(await eventViolations(postgres)),
     ...(await auditViolations(stage.config, stage.postgres.url, redis.url())),

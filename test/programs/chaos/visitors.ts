@@ -1,8 +1,10 @@
-/** People on the website, as their browsers: they sign in, make keys, use and revoke them, generate, follow and sign out. */
+/** People on the website, as their browsers: they sign in, make keys, use and revoke them, generate, line ideas up, follow and sign out. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
 import type { Seeded } from '../../support/seeded.js'
 import { ARRIVE_MS, type Browser, openBrowser, type Visitor } from './browser.js'
 import type { ChaosClient } from './client.js'
+import type { FinalGeneration, Violation } from './history.js'
 import { SIZE } from './load.js'
 
 interface VisitOptions {
@@ -23,9 +25,17 @@ const FOLLOW_MS = 120_000
 const KEY = /easel_[0-9A-Za-z]{38}/
 const REVOKE = /action="(\/keys\/[0-9a-f-]{36}\/revoke)"/g
 
-/** @returns ends the visits; resolves when every visitor has left */
-export function startVisits({ client, visitors, chance, canary, model }: VisitOptions): () => Promise<void> {
+/** What was added to Up next, by the tags of their prompts. */
+export interface LinedUp {
+  readonly tag: string
+  /** False: it may have been added or not. */
+  readonly isKnown: boolean
+}
+
+/** @returns what ends the visits and resolves when every visitor has left, and what they have lined up until then */
+export function startVisits({ client, visitors, chance, canary, model }: VisitOptions) {
   let stopping = false
+  const linedUp: LinedUp[] = []
   let made = 0
 
   const visit = async (visitor: Visitor, chance: Seeded): Promise<void> => {
@@ -40,7 +50,7 @@ export function startVisits({ client, visitors, chance, canary, model }: VisitOp
         await delay(chance.gap(THINK_MS))
         const what = chance.next()
         if (what < 0.3) await useKey(browser)
-        else if (what < 0.98) await generate(browser, visitor)
+        else if (what < 0.98) await generate(browser, visitor, chance.below(3))
         else await browser.signOut()
       }
     }
@@ -62,27 +72,54 @@ export function startVisits({ client, visitors, chance, canary, model }: VisitOp
       await browser.callWith(key, 401, 'a revoked key')
   }
 
-  async function generate(browser: Browser, { mark }: Visitor): Promise<void> {
-    const form = {
-      prompt: `${canary} plain ${mark}n${++made} a lighthouse`,
-      model_version_id: String(model),
-      batch_size: '1',
+  /** Of its form. */
+  const drawing = (tag: string) => ({
+    ...{ prompt: `${canary} plain ${tag} a lighthouse`, model_version_id: String(model), batch_size: '1' },
+    ...{ shape: `${SIZE}x${SIZE}`, steps: '4' },
+  })
+
+  /** @param ideas to be drawn after it */
+  async function generate(browser: Browser, { mark }: Visitor, ideas: number): Promise<void> {
+    await browser.post('generate', '/playground', drawing(`${mark}n${++made}`), [303, 402, 429])
+    for (let n = 0; n < ideas; n++) {
+      const tag = `${mark}n${++made}`
+      // 400: there are as many as there may be.
+      const answered = await browser.post('line up', '/playground', { ...drawing(tag), to: 'up-next' }, [303, 400])
+      if (answered?.status !== 400) linedUp.push({ tag, isKnown: answered?.status === 303 })
     }
-    await browser.post('generate', '/playground', { ...form, shape: `${SIZE}x${SIZE}`, steps: '4' }, [303, 402, 429])
     await follow(browser, Date.now() + FOLLOW_MS)
   }
 
   async function follow(browser: Browser, until: number): Promise<void> {
     while (Date.now() < until && browser.isSignedIn()) {
       const page = await browser.get('playground', '/playground')
-      if (page && !/\/playground\/gen_\w+\/cancel/.test(page.text)) return
+      if (page && !/\/playground\/gen_\w+\/cancel|The first one begins/.test(page.text)) return
       await delay(LOOK_MS)
     }
   }
 
   const visits = visitors.map((visitor) => visit(visitor, chance.fork(visitor.name)))
-  return async () => {
-    stopping = true
-    await Promise.all(visits)
+  return {
+    linedUp,
+    async stop(): Promise<void> {
+      stopping = true
+      await Promise.all(visits)
+    },
   }
+}
+
+/** Each idea was drawn once, or waits still; none was lost, and none is both. */
+export async function upNextViolations(
+  postgres: Pick<pg.ClientBase, 'query'>,
+  linedUp: readonly LinedUp[],
+  generations: Iterable<FinalGeneration & { readonly tag: string }>,
+): Promise<Violation[]> {
+  const { rows } = await postgres.query(`SELECT split_part(body->>'prompt', ' ', 3) AS tag FROM up_next_ideas`)
+  const counts = new Map<string, number>()
+  for (const { tag } of [...rows, ...generations]) counts.set(tag, (counts.get(tag) ?? 0) + 1)
+  return linedUp.flatMap(({ tag, isKnown }) => {
+    const times = counts.get(tag) ?? 0
+    if (times === 1 || (times === 0 && !isKnown)) return []
+    return [{ invariant: 'up next', what: `the idea ${tag} is there ${times} times` }]
+  })
 }
