@@ -113,6 +113,10 @@ describe('saved settings', () => {
     const unfit = await send(cookie, '/playground', { ...FORM, steps: 'many', to: 'save-settings' })
     expect(unfit.html).toContain('The number of steps must be an integer from 1 to 100.')
     expect((await send(cookie, '/playground/settings', naming('x', { settings: '{' }))).status).toBe(400)
+    const broken = { ...FORM, negative_prompt: 'a\0b' }
+    const unstorable = await send(cookie, '/playground/settings', naming('x', { settings: JSON.stringify(broken) }))
+    expect([unstorable.status, unstorable.html]).toEqual([400, expect.stringContaining('The negative prompt')])
+    expect((await send(cookie, '/playground/settings', naming('a\0b'))).status).toBe(400)
     expect(await namesOf(user)).toEqual([])
     const gone = await send(cookie, '/playground', { ...FORM, to: 'apply', settings: user.id })
     expect(gone.html).toContain('These settings are gone: choose others.')

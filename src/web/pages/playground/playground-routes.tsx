@@ -28,7 +28,7 @@ import { HoldWarning } from './hold.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
 import { PlaygroundPage } from './playground-page.js'
 import { planProblem, problemOf } from './problems.js'
-import { applied, NamingAsked } from './saved-settings.js'
+import { applied, NamingAsked, settingsProblem } from './saved-settings.js'
 import { type SettingsShown, savedSettingsRoutes } from './saved-settings-routes.js'
 import { type Active, ActiveStage, EndedStage, EXAMPLES, Result } from './stage.js'
 import { activeOf, creditsOf, recentOf, stateOf, upNextOf } from './state.js'
@@ -112,8 +112,8 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       return showPage(request, reply, ({ models }) => ({ ...ASKED, ...applied(chosen, form, models, includes), editing }))
     }
     if (to === 'save-settings') {
-      const unfit = generateBody.safeParse({ ...bodyOf(form), prompt: 'anything' }).error?.issues[0]
-      if (unfit) return refuse(400, { text: inWords(unfit.message), field: unfit.path.join('.') })
+      const unfit = settingsProblem(form)
+      if (unfit) return refuse(400, unfit)
       const naming = { name: '', style: '', form }
       if (!isFragment(request))
         return showPage(request, reply, () => ({ ...ASKED, form, editing, settings: { naming } }))

@@ -6,7 +6,7 @@ import { sendFragment } from '../../parts/layout.js'
 import { isFragment, refusalMessage } from '../../shared/answers.js'
 import type { WebsitePorts } from '../../shared/ports.js'
 import { type Form, formBody } from './form.js'
-import { type Naming, SavedSettingsBlock, settingsOf } from './saved-settings.js'
+import { type Naming, SavedSettingsBlock, settingsOf, settingsProblem } from './saved-settings.js'
 
 const text = z.string().catch('')
 const params = z.object({ id: z.uuid() })
@@ -54,6 +54,11 @@ export function savedSettingsRoutes(
     const show = (said: { naming?: Naming; done?: string }) =>
       isFragment(request) ? sendBlock(request, reply, said) : showPage(request, reply, { form, ...said })
     const naming = { name, style, form }
+    const unfit = settingsProblem(form)
+    if (unfit) {
+      reply.code(400)
+      return show({ naming: { ...naming, problem: unfit.text } })
+    }
     try {
       const named = { name, style, body: settingsOf(form) }
       const outcome = await saveSettings(savedSettings, request.caller.account.id, named, replace === 'yes')

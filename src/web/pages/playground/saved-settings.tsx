@@ -6,6 +6,8 @@ import {
   styled,
 } from '../../../core/accounts/saved-settings.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
+import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
+import { inWords } from '../../shared/answers.js'
 import { bodyOf, type Form, formOfBody } from './form.js'
 import type { Problem } from './playground-form.js'
 import { Partial } from './stage.js'
@@ -160,6 +162,12 @@ const Managed = ({ id, name }: Pick<SavedSettings, 'id' | 'name'>) => (
     </form>
   </li>
 )
+
+/** What is wrong with the settings of a form, if anything. */
+export function settingsProblem(form: Form): Problem | undefined {
+  const issue = generateBody.safeParse({ ...bodyOf(form), prompt: 'anything' }).error?.issues[0]
+  return issue && { text: inWords(issue.message), field: issue.path.join('.') }
+}
 
 /** What of a form is saved. */
 export function settingsOf(form: Form): SettingsBody {
