@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { MAX_IDEAS } from '../../../src/core/up-next/up-next.js'
 import { upNextStore } from '../../../src/db/up-next/up-next.js'
 import { creditsOf, type GivenUser, MODEL, type UserOptions } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -152,6 +153,19 @@ describe('Up next', () => {
     await send(stranger.cookie, 'POST', '/playground', { ...LATER, prompt: 'theirs', idea: `${idea?.id}` })
     expect((await send(stranger.cookie, 'GET', `/playground?idea=${idea?.id}`)).html).not.toContain('secret')
     expect(await promptsOf(user)).toEqual(['secret'])
+  })
+
+  it('stays light with as many ideas as there may be, however long they are', async () => {
+    const { user, cookie } = await signedIn()
+    const store = upNextStore(context.service.db)
+    await store.pause(user.id)
+    for (let n = 0; n < MAX_IDEAS; n++)
+      await store.add(user.id, { prompt: `${n} ${'x'.repeat(1900)}`, model_version_id: 1 })
+    const { html } = await send(cookie, 'GET', '/playground')
+    expect(textOf(html)).toContain('49 xxx')
+    expect(html.length).toBeLessThan(100_000)
+    const full = await sendInPlace(cookie, '/playground', LATER)
+    expect([full.status, textOf(full.html)]).toEqual([400, expect.stringContaining('Up next holds 50 ideas')])
   })
 
   it('refuses what makes no sense', async () => {

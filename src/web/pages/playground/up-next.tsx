@@ -61,10 +61,17 @@ function sentenceOf({ ideas, paused }: UpNext, running: boolean): string {
   return `${count}. ${running ? 'The first one begins when the one above has ended' : 'The first one begins in a moment'}, also while you are away; each is charged when it begins.`
 }
 
+/** As much of a prompt as its lines show: there may be many long ones. */
+const SHOWN = 240
+function beginning(prompt: string): string {
+  const letters = [...prompt]
+  return letters.length <= SHOWN ? prompt : `${letters.slice(0, SHOWN).join('')}…`
+}
+
 const IdeaLine = ({ idea: { id, body, refusal }, models }: { idea: Idea; models: readonly ModelVersion[] }) => (
   <li id={`idea-${id}`}>
     <p class="idea" dir="auto">
-      {`${body.prompt}`}
+      {beginning(`${body.prompt}`)}
     </p>
     {refusal && <p class="problem">{inWords(refusal)}</p>}
     <div class="row apart">
