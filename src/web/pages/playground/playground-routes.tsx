@@ -1,17 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fragment, h } from 'preact'
 import { z } from 'zod'
-import { defaultModelFor, isAllowedModel } from '../../../core/accounts/account.js'
+import { isAllowedModel } from '../../../core/accounts/account.js'
 import { inPlace, type ModelVersion, requireAvailable } from '../../../core/catalog/model-version.js'
 import { AppError } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
 import { holdOf, standings } from '../../../core/generations/follow/hold.js'
 import { hasEnded, pollGeneration } from '../../../core/generations/follow/poll.js'
-import type { PastGeneration } from '../../../core/generations/history.js'
 import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
 import { submitGeneration } from '../../../core/generations/submit/submit.js'
-import { SLUG } from '../../../core/images/ports.js'
 import { lineUp } from '../../../core/up-next/up-next.js'
 import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
 import { statusOf } from '../../../http/shared/error-bodies.js'
@@ -19,25 +17,24 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { isBlank } from '../../../lib/text.js'
 import { sendFragment, sendPage } from '../../parts/layout.js'
 import { isFragment } from '../../shared/answers.js'
-import type { WebsiteOptions, WebsitePorts } from '../../shared/ports.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { inWords } from '../../texts/refusals.js'
 import { Changes } from './changes.js'
-import { blankForm, bodyOf, type Form, formBody, formOf, formOfBody, ownId, submitBody } from './form.js'
+import { bodyOf, type Form, formBody, formOf, submitBody } from './form.js'
 import { HoldWarning } from './hold.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
 import { PlaygroundPage } from './playground-page.js'
 import { planProblem, problemOf } from './problems.js'
 import { applied, NamingAsked, settingsProblem } from './saved-settings.js'
-import { type SettingsShown, savedSettingsRoutes } from './saved-settings-routes.js'
-import { type Active, ActiveStage, EndedStage, EXAMPLES, Result } from './stage.js'
+import { savedSettingsRoutes } from './saved-settings-routes.js'
+import { type Active, ActiveStage, EndedStage, Result } from './stage.js'
 import { activeOf, creditsOf, recentOf, stateOf, upNextOf } from './state.js'
 import { streamRoutes } from './stream-routes.js'
 import { Strip } from './strip.js'
 import { sendUpNext, upNextRoutes } from './up-next-routes.js'
+import { ASKED, formFor, modelOf, type Offer, type Shown, visitQuery } from './visit.js'
 
-const text = z.string().catch('')
-const query = z.object({ from: text, seed: text, model: text, prompt: text, write: text, idea: ownId, settings: ownId })
 const chosenModel = z.object({ model_version_id: z.coerce.number().catch(0) })
 const params = z.object({ id: z.string() })
 
@@ -85,7 +82,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     return sendPage(reply, <PlaygroundPage {...props} {...shown} {...{ problem, editing }} />)
   }
 
-  app.get('/playground', { schema: { querystring: query } }, (request, reply) =>
+  app.get('/playground', { schema: { querystring: visitQuery } }, (request, reply) =>
     showPage(request, reply, (offer, latest) => formFor(ports, request, request.query, offer, latest)),
   )
 
@@ -109,7 +106,11 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     if (to === 'apply') {
       const chosen = settings ? await ports.savedSettings.find(accountId, settings) : undefined
       const includes = ({ id }: ModelVersion) => isAllowedModel(request.caller, id)
-      return showPage(request, reply, ({ models }) => ({ ...ASKED, ...applied(chosen, form, models, includes), editing }))
+      return showPage(request, reply, ({ models }) => ({
+        ...ASKED,
+        ...applied(chosen, form, models, includes),
+        editing,
+      }))
     }
     if (to === 'save-settings') {
       const unfit = settingsProblem(form)
@@ -216,92 +217,3 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     showPage(request, reply, () => ({ ...ASKED, form, settings })),
   )
 }
-
-const modelOf = (models: readonly ModelVersion[], { modelVersionId }: { readonly modelVersionId: number }) =>
-  models.find(({ id }) => id === modelVersionId)
-
-interface Shown {
-  readonly form: Form
-  readonly example: boolean
-  /** Nothing was asked for. */
-  readonly plain: boolean
-  readonly problem?: Problem | undefined
-  /** What the image that it begins with was made by. */
-  readonly source?: PastGeneration | undefined
-  /** The ID of the idea that the form changes. */
-  readonly editing?: string | undefined
-  readonly settings?: Omit<SettingsShown, 'form'> | undefined
-}
-
-/** The models on offer, and the one that is taken where none is named. */
-interface Offer {
-  readonly models: readonly ModelVersion[]
-  readonly usual: ModelVersion | undefined
-}
-
-/** What is shown is what was asked for. */
-const ASKED = { example: false, plain: false } as const
-
-/** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
-async function formFor(
-  ports: WebsitePorts,
-  { caller }: FastifyRequest,
-  { from, seed, model, prompt, write, idea: edited, settings }: z.output<typeof query>,
-  { models, usual: general }: Offer,
-  latest: Form | undefined,
-): Promise<Shown> {
-  const [idea, saved, image] = await Promise.all([
-    edited ? ports.upNext.find(caller.account.id, edited) : undefined,
-    settings ? ports.savedSettings.find(caller.account.id, settings) : undefined,
-    SLUG.test(from) ? ports.gallery.image(caller.account.id, from) : undefined,
-  ])
-  const included = models.filter(({ id }) => isAllowedModel(caller, id))
-  const usual = defaultModelFor(caller, included, general)
-  const isOffered = ({ model_version_id: id }: Form, among: readonly ModelVersion[] = included) =>
-    among.some((it) => `${it.id}` === id)
-  const before = idea
-    ? formOfBody(idea.body)
-    : image
-      ? formOf({ ...image, width: image.askedWidth, height: image.askedHeight }, modelOf(models, image))
-      : (latest ?? { ...blankForm(usual), prompt: EXAMPLES[0] })
-  const asked = {
-    ...before,
-    ...(image && seed === '1' && { seed: `${image.seed}` }),
-    ...(model && { model_version_id: model }),
-    ...(prompt && { prompt: prompt }),
-  }
-  const includes = ({ id }: ModelVersion) => isAllowedModel(caller, id)
-  const { form, problem: unapplied } = settings ? applied(saved, asked, models, includes) : { form: asked }
-  const source = image && (await ports.history.generation(caller.account.id, image.generationId))
-  const example = before.prompt === form.prompt && !image && !idea && !latest
-  const missing = isOffered(form) ? undefined : isOffered(form, models) ? NOT_IN_PLAN : NOT_OFFERED
-  const isLost = from !== '' && !image
-  const isBegun = edited !== undefined && !idea
-  const problem =
-    models.length === 0
-      ? NO_MODELS
-      : included.length === 0
-        ? NONE_IN_PLAN
-        : isLost
-          ? LOST
-          : isBegun
-            ? BEGUN
-            : (unapplied ?? missing)
-  return {
-    form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
-    ...{ example, problem, source },
-    plain: from === '' && model === '' && prompt === '' && write === '' && !idea && !settings,
-    editing: idea?.id,
-  }
-}
-
-const NO_MODELS = { text: 'No model is on offer right now. Come back a little later.' }
-
-const NONE_IN_PLAN = {
-  text: 'No model of your plan is on offer right now.',
-  link: ['/account', 'See your plan.'],
-} as const
-const LOST = { text: 'This image is not among yours, or was removed: begin with a prompt of your own.' }
-const BEGUN = { text: 'This idea is not in Up next any more: it was begun or removed.' }
-const NOT_OFFERED = { text: 'That model is not on offer any more: check which one is chosen.' }
-const NOT_IN_PLAN = { text: 'Your plan does not include that model: check which one is chosen.' }

@@ -7,7 +7,7 @@ import {
 } from '../../../core/accounts/saved-settings.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
-import { inWords } from '../../shared/answers.js'
+import { inWords } from '../../texts/refusals.js'
 import { bodyOf, type Form, formOfBody } from './form.js'
 import type { Problem } from './playground-form.js'
 import { Partial } from './stage.js'
