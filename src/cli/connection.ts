@@ -15,6 +15,7 @@ import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { requireOwn } from '../lib/own-directory.js'
 import { type Config, parseConfig } from '../process/config.js'
 import { type Foundation, openFoundation } from '../process/foundation.js'
+import { allImageFiles } from '../process/image-files.js'
 import { createLogger } from '../process/logger.js'
 import type { Answer } from './output.js'
 
@@ -102,7 +103,7 @@ export async function withOperator<T>(config: Config, work: (operator: Operator)
         await clearLeftovers({ lock, queue, images: imageStore(config) }, ended)
       },
       // Opened after the row is marked: a store that is away then only leaves the file.
-      removeImage: async (slug) => (await createImageStore(config)).remove(slug),
+      removeImage: async (slug) => allImageFiles(await createImageStore(config), config, db).remove(slug),
     }
     return await work({
       ...{ config, db, stores, foundation, by },

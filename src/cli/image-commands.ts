@@ -7,6 +7,7 @@ import { publishedImages } from '../db/images/published-images.js'
 import { imageRemovals } from '../db/images/removals.js'
 import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { isStorage } from '../images/storage.js'
+import { allImageFiles, wholeImageStore } from '../process/image-files.js'
 import { REASON, type ReasonOption, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
@@ -25,9 +26,12 @@ export function imageCommands(program: Command, run: Runner): void {
   images
     .command('reconcile')
     .description(
-      'after a restore: find removed images whose file is back, images without a file, and files of no image',
+      'after a restore: find removed images whose file is back, images without a file, files of private images at public addresses, and files of no image',
     )
-    .option('--apply', 'remove those files, and mark the images without one as removed, for good')
+    .option(
+      '--apply',
+      'remove those files, have misplaced ones moved, and mark the images without one as removed, for good',
+    )
     .option(...REASON)
     .action(run(reconcile))
 }
@@ -52,15 +56,15 @@ async function reconcile(
       () => [action, target],
     )
   if (apply) await note('began to reconcile images with their files', '')
-  const store = apply ? await createImageStore(config) : imageStore(config)
+  const store = allImageFiles(apply ? await createImageStore(config) : imageStore(config), config, db)
   const ports = { inventory: imageInventory(db), removals: imageRemovals(db), store }
-  const { stillThere, fileGone, unknown } = await reconcileImages(
+  const { stillThere, fileGone, misplaced, unknown } = await reconcileImages(
     ports,
     apply ? { reason: reason ?? GONE } : undefined,
   ).catch((error) => {
     throw error instanceof EmptyImageStore ? new OperatorError(STORE_IS_EMPTY) : error
   })
-  const total = stillThere.count + fileGone.count + unknown.count
+  const total = stillThere.count + fileGone.count + misplaced.count + unknown.count
   if (apply && total > 0) await note('reconciled images with their files', plural(total, 'image'))
   const row = (what: string, { count, examples }: typeof unknown, done: string) => {
     return { found: what, count, 'such as': examples.slice(0, 3).join(', '), done: apply && count > 0 ? done : null }
@@ -68,12 +72,13 @@ async function reconcile(
   const rows = [
     row('removed images whose file is back', stillThere, 'file removed'),
     row('images without their file', fileGone, 'marked as removed'),
+    row('files where private or public ones do not belong', misplaced, 'the servers move them'),
     row('files of no image', unknown, 'file removed'),
   ]
   const hint =
     total > 0 && !apply ? '\n\nNothing was changed: repeat the command with --apply to make these changes.' : ''
   return {
-    json: { applied: apply, still_there: stillThere, file_gone: fileGone, unknown },
+    json: { applied: apply, still_there: stillThere, file_gone: fileGone, misplaced, unknown },
     text: table(rows) + hint,
   }
 }
@@ -99,13 +104,14 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
     throw new OperatorError(
       `First set STORAGE_URL=${to} and STORAGE_OLD_URL=${from}, here too, and restart all servers, then all workers.`,
     )
-  const target = await createImageStore({ ...config, oldStorage: undefined })
+  const newer = { ...config, oldStorage: undefined }
+  const target = allImageFiles(await createImageStore(newer), newer, db)
   const { problem, missing } = await target.check()
   for (const sentence of [problem, missing]) if (sentence) tell(sentence)
   const list = imageList(db)
   const total = await list.count()
   const ports = {
-    from: imageStore({ storage: oldStorage, cdnBaseUrl }),
+    from: wholeImageStore({ storage: oldStorage, cdnBaseUrl }, db),
     to: target,
     images: list.pages(),
     published: publishedImages(db),

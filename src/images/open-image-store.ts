@@ -8,7 +8,7 @@ import { s3ImageStore } from './s3-image-store.js'
 import type { Storage } from './storage.js'
 import { type StoreWatch, watchedImageStore } from './watched-image-store.js'
 
-interface StoreConfig {
+export interface StoreConfig {
   readonly storage: Storage
   /** Where images are read from that are not in `storage` yet. */
   readonly oldStorage?: Storage | undefined
@@ -31,7 +31,7 @@ export function imageStore({ storage, oldStorage, cdnBaseUrl, probeBytes }: Stor
     it.kind === 'file'
       ? fileImageStore({ root: it.path, cdnBaseUrl, probeBytes })
       : s3ImageStore(it, cdnBaseUrl, probeBytes)
-  return oldStorage ? movingImageStore(storeOf(storage), storeOf(oldStorage)) : storeOf(storage)
+  return oldStorage ? eitherImageStore(storeOf(storage), storeOf(oldStorage)) : storeOf(storage)
 }
 
 /**
@@ -81,10 +81,10 @@ async function removeAbandoned(root: string) {
 }
 
 /**
- * Two stores while `easel storage move` copies from the older one: new images go to the newer one, an image is read from
- * where it is, and removed from both.
+ * Two stores as one, such as while `easel storage move` copies from the older one: new images go to the newer one, an image
+ * is read from where it is, and removed from both.
  */
-const movingImageStore = (newer: AnyImageStore, older: AnyImageStore): AnyImageStore => {
+export const eitherImageStore = (newer: AnyImageStore, older: AnyImageStore): AnyImageStore => {
   /** Also from the older one where the newer one fails: some stores forbid what is not there. */
   const find = async <T>(ask: (store: AnyImageStore) => Promise<T | undefined>): Promise<T | undefined> => {
     const [found, fault] = await ask(newer).then(

@@ -29,6 +29,12 @@ export function knownOf(storage: S3Access): Known {
   return found
 }
 
+/** Shares what is known of a storage with another part of it. */
+export function sameStoreAs<Access extends S3Access>(storage: S3Access, part: Access): Access {
+  known.set(part, knownOf(storage))
+  return part
+}
+
 export async function connect({ endpoint, region, forcePathStyle, key }: S3Access): Promise<S3Client> {
   // Else it prints on stderr, where the log is, that it will want a newer Node one day.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'

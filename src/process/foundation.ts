@@ -8,6 +8,7 @@ import { type ReconcilerPorts, startReconciler } from '../core/generations/repai
 import type { InferenceBackend } from '../core/generations/run/backend.js'
 import type { RunPorts } from '../core/generations/run/run.js'
 import type { ImageStore } from '../core/images/ports.js'
+import { startImageMoves } from '../core/images/privacy.js'
 import { startTakedowns } from '../core/images/takedown.js'
 import { occasionally } from '../core/log.js'
 import { isOutage } from '../core/outage.js'
@@ -28,8 +29,9 @@ import { createDatabase } from '../db/client.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
+import { imageMoves } from '../db/images/privacy.js'
 import { takedownStore } from '../db/images/takedowns.js'
-import { imageStore } from '../images/open-image-store.js'
+import type { WholeImageStore } from '../images/private-files.js'
 import { cdnPurge } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
 import { generationQueue } from '../queue/queues.js'
@@ -49,6 +51,7 @@ import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Tracing } from '../telemetry/tracing/open-tracing.js'
 import type { Config } from './config.js'
 import type { ReadyCheck } from './health.js'
+import { wholeImageStore } from './image-files.js'
 import { outageLog, TOLD_AFTER_MS } from './logger.js'
 
 /** What every process needs to know the state of things and to change it. */
@@ -158,6 +161,8 @@ export async function openFoundation(
   // Its connections are set up in a way that a pooler must not pass on to others.
   const queue = generationQueue(producerConnection, logErrors('queue error'), tracing?.telemetry)
 
+  const purge = config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl)
+
   return {
     db,
     queue,
@@ -203,11 +208,17 @@ export async function openFoundation(
       startTakedowns({
         takedowns: takedownStore(db),
         images,
-        purge: config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl),
+        purge,
         // Whoever restores an older database has to remove it again.
         onRemoved: (slug) => log.info({ slug }, 'image removed'),
         onFault: throttled((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
+    /** Brings the files of images that were made private or public to where they belong. */
+    startImageMoves: ({ publicFiles, privateFiles }: WholeImageStore) =>
+      startImageMoves(
+        { moves: imageMoves(db), publicFiles, privateFiles, purge },
+        throttled((err) => log.warn({ err }, 'the files of images that were made private or public are moved later')),
+      ),
     /** Counts what must never happen, once in a while in one of all processes. */
     startAudit: () =>
       startPeriodicAudit(
@@ -236,13 +247,16 @@ export async function auditService(
   const { databaseUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options
   const client = redisUrl === undefined ? undefined : createFailFastRedis(redisUrl, () => undefined)
+  // Asked for nothing but where private images are.
+  const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
   try {
     if (client) await whenReady(client)
     if (client && client.status !== 'ready') throw redisUnreachable()
     const redis = client && { client, namespace, locks: redisActiveGenerationLock(client, namespace) }
-    return await audit({ databaseUrl, redis, refundFailed, images: imageStore(config), ...looks })
+    return await audit({ databaseUrl, redis, refundFailed, images: wholeImageStore(config, db), ...looks })
   } finally {
     client?.disconnect()
+    await db.pool.end().catch(() => undefined)
   }
 }
 

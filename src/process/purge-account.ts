@@ -4,6 +4,7 @@ import { administration } from '../db/operator/administration.js'
 import { operatorWebhookStore } from '../db/webhooks/endpoints.js'
 import { createImageStore } from '../images/open-image-store.js'
 import type { Config } from './config.js'
+import { allImageFiles } from './image-files.js'
 
 /** Files removed at a time. */
 const AT_ONCE = 8
@@ -11,7 +12,7 @@ const AT_ONCE = 8
 /** Wipes what a deleted account left: its prompts, images and folders, and who it was. Can be repeated. */
 export const purgeOf = (db: Database, config: Config) => async (accountId: string) => {
   const store = operatorImageStore(db)
-  const files = await createImageStore(config)
+  const files = allImageFiles(await createImageStore(config), config, db)
   await operatorWebhookStore(db).forgetAllOf(accountId)
   await administration(db).accounts.forget(accountId)
   const prompts = await store.wipePromptsOf(accountId)

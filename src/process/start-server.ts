@@ -6,6 +6,7 @@ import { serviceUnavailable } from '../core/errors.js'
 import type { CancelStore } from '../core/generations/cancel.js'
 import { timeLeft } from '../core/generations/follow/eta.js'
 import { createFollowing } from '../core/generations/follow/follow.js'
+import { imageLinks } from '../core/images/image-links.js'
 import type { ImageFiles } from '../core/images/ports.js'
 import { occasionally } from '../core/log.js'
 import { release } from '../core/release.js'
@@ -23,6 +24,7 @@ import { submissionStore } from '../db/generations/submit/charged.js'
 import { idempotencyStore } from '../db/generations/submit/idempotency.js'
 import { refusedPromptNotes } from '../db/generations/submit/refused-prompts.js'
 import { unansweredStore } from '../db/generations/submit/unanswered.js'
+import { imageSecret } from '../db/images/privacy.js'
 import { publishedImages } from '../db/images/published-images.js'
 import { imageRemovals } from '../db/images/removals.js'
 import { uploadRights } from '../db/images/upload-rights.js'
@@ -44,6 +46,7 @@ import { adminPorts } from './admin-ports.js'
 import type { Config } from './config.js'
 import { openFoundation, type ProcessOptions } from './foundation.js'
 import { openHealthPort, readiness } from './health.js'
+import { allImageFiles } from './image-files.js'
 import { openPayment } from './open-payment.js'
 import { openSite } from './open-site.js'
 import { type Payment, startBilling } from './start-billing.js'
@@ -96,9 +99,11 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const { site, assets } = openSite(config)
   const moderator = createModerator({ ...config.moderation, logger: log })
   const { probeBytes } = options
-  const images = await openImageStore({ ...config, probeBytes }, log)
+  const publicImages = await openImageStore({ ...config, probeBytes }, log)
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
   const { db, lock, queue, progress, previews, counter } = foundation
+  const images = allImageFiles(publicImages, config, db)
+  const links = imageLinks(imageSecret(db))
   const missed = foundation.onNotificationsLost('waiting for generations is disturbed')
   const watch = generationWatch(db, config.databaseListenUrl, missed)
   const positions = queuePositions(db)
@@ -154,7 +159,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const published = publishedImages(db)
   const { website, stop: stopWebsite } = startWebsite(config, log, foundation, {
     ...{ ports, site, assets },
-    published,
+    ...{ published, links },
     provider: payment?.provider,
     leaving: leaving.signal,
     mailPollMs: options.mailPollMs,
@@ -170,6 +175,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
     openFile: images.open,
+    privateImages: { open: images.privateFiles.open, links },
     uploads:
       config.uploads && config.storage.kind === 's3'
         ? {
@@ -214,6 +220,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const stopChecks = images.untilUsable()
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
+  const moves = foundation.startImageMoves(images)
   const audit = foundation.startAudit()
   const upNext = startUpNext(config, log, foundation, ports)
   let closeHealthPort: (() => Promise<void>) | undefined
@@ -228,6 +235,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     await stopWebsite()
     clearTimeout(waitersEnd)
     takedowns.stop()
+    moves.stop()
     stopChecks()
     await Promise.all([reconciler.stop(), auditEnded])
     await watch.close()

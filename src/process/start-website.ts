@@ -5,6 +5,7 @@ import { startNoticeMails } from '../core/accounts/notices.js'
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { shop } from '../core/billing/shop.js'
+import type { ImageLinks } from '../core/images/image-links.js'
 import type { PublishedImages } from '../core/images/ports.js'
 import type { Site } from '../core/site.js'
 import { ownKeyStore } from '../db/accounts/api-keys.js'
@@ -23,6 +24,7 @@ import { coverStore } from '../db/catalog/covers.js'
 import type { Database } from '../db/client.js'
 import { imageDeletions } from '../db/gallery/deletions.js'
 import { folderStore } from '../db/gallery/folders.js'
+import { imagePrivacy } from '../db/images/privacy.js'
 import { reportStore } from '../db/images/reports.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
@@ -58,6 +60,7 @@ interface Shared {
   readonly site: Site
   /** What the site has of its own, such as its mark. */
   readonly assets: readonly Asset[]
+  readonly links: ImageLinks
   /** Undefined: nothing is sold. */
   readonly provider: PaymentProvider | undefined
   readonly leaving: AbortSignal
@@ -77,6 +80,8 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     deletions: imageDeletions(db),
     upNext: upNextStore(db),
     savedSettings: savedSettingsStore(db),
+    privacy: imagePrivacy(db),
+    links: shared.links,
     operatorActions: operatorActionStore(db),
     recorded: recordedIn(db),
     oversight: oversight(db),

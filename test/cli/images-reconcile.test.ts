@@ -38,7 +38,7 @@ it('images reconcile removes files of removed images and of no image, and marks 
   for (const slug of [orphan, coming]) await age(slug, 11)
   await age(fresh, 5)
 
-  const found = { still_there: one(removed), file_gone: one(gone), unknown: one(orphan) }
+  const found = { still_there: one(removed), file_gone: one(gone), misplaced: none, unknown: one(orphan) }
   const before = await slugsOf()
   expect(await easel.json('images reconcile')).toEqual({ applied: false, ...found })
   expect(await easel.text('images reconcile')).toMatch(
@@ -56,7 +56,7 @@ it('images reconcile removes files of removed images and of no image, and marks 
   const { rows } = await db.pool.query('SELECT slug FROM takedowns ORDER BY slug')
   expect(rows.map(({ slug }) => slug)).toEqual([removed, gone].sort())
   expect(await easel.json('images reconcile --apply')).toEqual({
-    ...{ applied: true, still_there: none, file_gone: none, unknown: none },
+    ...{ applied: true, still_there: none, file_gone: none, misplaced: none, unknown: none },
   })
   const acts = await db.pool.query('SELECT action, target FROM operator_actions ORDER BY id')
   const began = { action: 'began to reconcile images with their files', target: '' }

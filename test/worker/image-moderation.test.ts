@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import sharp from 'sharp'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { audit } from '../../src/db/audit/audit.js'
-import { imageStore } from '../../src/images/open-image-store.js'
+import { wholeImageStore } from '../../src/process/image-files.js'
 import type { WorkerOptions } from '../../src/process/start-worker.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { drawImage } from '../stand-ins/a1111/images.js'
@@ -274,7 +274,7 @@ describe('with IMAGE_MODERATION_FAIL=open and IMAGE_MODERATION_REFUND=false', ()
     expect(await creditsOf(context.service.db, user)).toBe(8)
     expect(endpoint.journal.at(-1)?.body?.model).toBe('own-model')
     const { databaseUrl } = context.service.config
-    const images = imageStore(context.service.config)
+    const images = wholeImageStore(context.service.config, context.service.db)
     const checks = await audit({ databaseUrl, redis: undefined, refundFailed: true, images, sample: undefined })
     expect(checks.filter(({ violations }) => violations > 0)).toEqual([])
   })

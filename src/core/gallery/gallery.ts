@@ -22,6 +22,8 @@ export interface OwnImage
   readonly madeWith: MadeWith | null
   /** False for images from before there were any. */
   readonly hasThumbnail: boolean
+  /** Strangers see neither its page nor its file. */
+  readonly isPrivate: boolean
   readonly madeOn: MadeOn
   readonly isFavourite: boolean
 }

@@ -31,6 +31,8 @@ interface PastImage {
   readonly width: number
   readonly height: number
   readonly hasThumbnail: boolean
+  /** Strangers do not see it. */
+  readonly isPrivate: boolean
 }
 
 export interface HistoryStore {

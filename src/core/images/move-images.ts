@@ -18,7 +18,7 @@ interface Store extends Pick<ImageStore, 'put' | 'remove'> {
 
 export interface MovePorts {
   readonly from: Pick<Store, 'read' | 'readThumbnail'>
-  readonly to: Store
+  readonly to: { readonly publicFiles: Store; readonly privateFiles: Store }
   /** In pages; those that are made meanwhile may be left out. */
   readonly images: AsyncIterable<readonly MovingImage[]>
   readonly published: PublishedImages
@@ -80,11 +80,16 @@ export async function moveImages(ports: MovePorts, onProgress: (done: number) =>
   return { counts, examples }
 }
 
-async function moveImage({ from, to, published }: MovePorts, image: MovingImage): Promise<Outcome> {
+async function moveImage({ from, published, ...ports }: MovePorts, image: MovingImage): Promise<Outcome> {
   const { slug, sha256, hasThumbnail } = image
+  const isPrivate = (await published.find(slug))?.isPrivate
+  const to = isPrivate ? ports.to.privateFiles : ports.to.publicFiles
   // A put stores the thumbnail first, so beside the right image it is the right one.
   if ((await to.sha256(slug, 'png')) === sha256 && (!hasThumbnail || (await to.sha256(slug, 'webp')))) return 'present'
-  const isWanted = async () => (await published.find(slug))?.removed === false
+  const isWanted = async () => {
+    const found = await published.find(slug)
+    return found?.removed === false && found.isPrivate === isPrivate
+  }
   const png = await from.read(slug)
   if (!png) return (await isWanted()) ? 'missing' : 'removed'
   if (hashOf(png) !== sha256) return 'different'
@@ -93,6 +98,8 @@ async function moveImage({ from, to, published }: MovePorts, image: MovingImage)
   // Its row is marked before its files are removed: whoever removes it from now on finds this copy.
   if (!stored || !(await isWanted())) {
     await to.remove(slug)
+    if ((await published.find(slug))?.removed === false)
+      throw new Error('its owner made it private or public meanwhile')
     return 'removed'
   }
   if ((await to.sha256(slug, 'png')) !== sha256) return 'different'

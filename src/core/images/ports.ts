@@ -110,7 +110,7 @@ export type PublicFile =
 /** Resolves to undefined when there is no such file; rejects while the store is away. */
 export type OpenPublicFile = (request: FileRequest) => Promise<PublicFile | undefined>
 
-/** A published image, as its page shows it to anyone who has the link: no prompt, no user. */
+/** A published image, as its page shows it to anyone who has the link: no prompt, no name. */
 export interface PublishedImage {
   readonly slug: string
   readonly modelName: string
@@ -121,6 +121,9 @@ export interface PublishedImage {
   readonly createdAt: Date
   readonly hasThumbnail: boolean
   readonly removed: boolean
+  readonly ownerId: string
+  /** Only its owner and operators see it, and who has a signed link. */
+  readonly isPrivate: boolean
 }
 
 export interface PublishedImages {

@@ -4,22 +4,29 @@ import type { ImageRemovals } from './takedown.js'
 /** Of every image that was ever published. */
 export interface ImageInventory {
   /** In pages; those that are published meanwhile may be left out. */
-  pages(): AsyncIterable<readonly { readonly slug: string; readonly removed: boolean }[]>
+  pages(): AsyncIterable<readonly { readonly slug: string; readonly removed: boolean; readonly isPrivate: boolean }[]>
   /** Those that no image has, and no generation may still publish. */
   unknownAmong(slugs: readonly string[]): Promise<string[]>
   /** Has the file and the CDN's copy of a removed image taken away once more. */
   takeDownAgain(slug: string): Promise<void>
+  /** Has an image's files brought to where they belong. */
+  moveAgain(slug: string): Promise<void>
 }
 
 interface ReconcilePorts {
   readonly inventory: ImageInventory
   readonly removals: ImageRemovals
   readonly store: Pick<ImageStore, 'remove'> & {
-    /** In pages. */
-    all(): AsyncIterable<readonly string[]>
+    readonly publicFiles: Listed
+    readonly privateFiles: Listed
     exists(slug: string): Promise<boolean>
     changedAt(slug: string): Promise<Date | undefined>
   }
+}
+
+interface Listed {
+  /** In pages. */
+  all(): AsyncIterable<readonly string[]>
 }
 
 /** How many, and the first of them. */
@@ -29,10 +36,10 @@ interface Found {
 }
 
 /**
- * `stillThere`: removed, but its file is back. `fileGone`: published, but its file is not there. `unknown`: a file of no
- * image.
+ * `stillThere`: removed, but its file is back. `fileGone`: published, but its file is not there. `misplaced`: a public file
+ * of a private image, or the other way round. `unknown`: a file of no image.
  */
-type ImageDifferences = Readonly<Record<'stillThere' | 'fileGone' | 'unknown', Found>>
+type ImageDifferences = Readonly<Record<'stillThere' | 'fileGone' | 'misplaced' | 'unknown', Found>>
 
 /** There are images and no file at all: a wrong directory looks like that, too. */
 export class EmptyImageStore extends Error {}
@@ -52,17 +59,17 @@ export async function reconcileImages(
   { inventory, removals, store }: ReconcilePorts,
   apply: { readonly reason: string } | undefined,
 ): Promise<ImageDifferences> {
-  const found = { stillThere: nothing(), fileGone: nothing(), unknown: nothing() }
+  const found = { stillThere: nothing(), fileGone: nothing(), misplaced: nothing(), unknown: nothing() }
   const note = (what: keyof ImageDifferences, slug: string) => {
     found[what].count++
     if (found[what].examples.length < EXAMPLES) found[what].examples.push(slug)
   }
-  const files = new Set<string>()
-  for await (const page of store.all()) for (const slug of page) files.add(slug)
+  const [publicFiles, privateFiles] = [await slugsOf(store.publicFiles), await slugsOf(store.privateFiles)]
+  const files = new Set([...publicFiles, ...privateFiles])
   const isEmpty = files.size === 0
 
   for await (const page of inventory.pages()) {
-    for (const { slug, removed } of page) {
+    for (const { slug, removed, isPrivate } of page) {
       const hasFile = files.delete(slug)
       if (removed && hasFile) {
         note('stillThere', slug)
@@ -73,6 +80,9 @@ export async function reconcileImages(
         if (isEmpty) throw new EmptyImageStore()
         note('fileGone', slug)
         if (apply) await removals.remove(slug, apply.reason)
+      } else if (!removed && (isPrivate ? publicFiles : privateFiles).has(slug)) {
+        note('misplaced', slug)
+        if (apply) await inventory.moveAgain(slug)
       }
     }
   }
@@ -87,6 +97,12 @@ export async function reconcileImages(
     }
   }
   return found
+}
+
+async function slugsOf(files: Listed): Promise<Set<string>> {
+  const slugs = new Set<string>()
+  for await (const page of files.all()) for (const slug of page) slugs.add(slug)
+  return slugs
 }
 
 const nothing = (): Found => ({ count: 0, examples: [] })

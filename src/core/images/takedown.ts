@@ -70,36 +70,45 @@ const EVERY_MS = 1000
 
 /** Removes the file and the CDN's copy of every image that was taken down in any process, and retries what fails. */
 export function startTakedowns({ takedowns, images, purge, onRemoved, onFault }: TakedownPorts): { stop(): void } {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  let timer: NodeJS.Timeout | undefined
-
-  const takeDown = async (slug: string) => {
+  const takeDown = async (slug: string, signal: AbortSignal) => {
     // The file first: a CDN that fetches it again must not get it.
     await images.remove(slug)
     onRemoved(slug)
     for (const url of [images.url(slug), images.thumbnailUrl(slug)]) await purge?.(url, signal)
     await takedowns.finish(slug)
   }
-  const pass = async () => {
+  return repeatedly(async (signal) => {
+    await takedowns.endDeletions()
+    while (!signal.aborted) {
+      const slugs = await takedowns.claimDue()
+      if (slugs.length === 0) return
+      const ends = await Promise.allSettled(slugs.map((slug) => takeDown(slug, signal)))
+      const failed = ends.find((end) => end.status === 'rejected')
+      if (failed) throw failed.reason
+    }
+  }, onFault)
+}
+
+/** Makes a pass now, and a second after each has ended, until it is stopped. */
+export function repeatedly(
+  pass: (signal: AbortSignal) => Promise<void>,
+  onFault: (error: unknown) => void,
+): { stop(): void } {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let timer: NodeJS.Timeout | undefined
+  const run = async () => {
     try {
-      await takedowns.endDeletions()
-      while (!signal.aborted) {
-        const slugs = await takedowns.claimDue()
-        if (slugs.length === 0) break
-        const ends = await Promise.allSettled(slugs.map(takeDown))
-        const failed = ends.find((end) => end.status === 'rejected')
-        if (failed) throw failed.reason
-      }
+      await pass(signal)
     } catch (error) {
       if (!signal.aborted) onFault(error)
     }
-    if (!signal.aborted) timer = setTimeout(pass, EVERY_MS)
+    if (!signal.aborted) timer = setTimeout(run, EVERY_MS)
   }
-  void pass()
+  void run()
 
   return {
-    /** Does not wait: unfinished takedowns become due again. */
+    /** Does not wait: what is unfinished becomes due again. */
     stop() {
       stopping.abort()
       clearTimeout(timer)

@@ -5,7 +5,7 @@ import { gte, lt, type SQL, sql } from 'drizzle-orm'
 import { newSlug } from '../../core/generations/generation.js'
 import { pngChunks } from '../../core/images/image-bytes.js'
 import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
+import { images as i, imageMoves as m } from '../schema/images.js'
 import { columns, type RowOf, selectAs } from '../statement.js'
 import type { AuditDatabase } from './audit-database.js'
 import { type Checks, counted, type Violations } from './check.js'
@@ -20,6 +20,8 @@ export interface StoredImages {
   all(): AsyncIterable<readonly string[]>
   /** Undefined: there is no such file any more. */
   changedAt(slug: string): Promise<Date | undefined>
+  /** Those that anybody may read. */
+  readonly publicFiles: { exists(slug: string): Promise<boolean> }
 }
 
 interface FileAudit {
@@ -48,6 +50,7 @@ const STORED = sql`${i.removedAt} IS NULL`
 export const imageFileChecks = (audit: FileAudit): Checks => ({
   'images-are-stored-intact': () => imagesStored(audit),
   'removed-images-have-no-file': () => removedImagesGone(audit),
+  'private-images-have-no-public-file': () => privateImagesHidden(audit),
   'failed-jobs-leave-no-file': () => failedLeaveNothing(audit),
   ...(audit.sample === undefined && { 'files-belong-to-images': () => filesRecorded(audit) }),
 })
@@ -76,6 +79,14 @@ const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.diges
 
 const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
   counted(await wrongImages(audit, sql`${i.removedAt} IS NOT NULL`, ({ slug }) => audit.files.exists(slug)))
+
+/** Without those whose files are still on their way. */
+async function privateImagesHidden(audit: FileAudit): Promise<Violations> {
+  const which = sql`${i.isPrivate} AND ${i.removedAt} IS NULL AND NOT EXISTS (SELECT FROM ${m} WHERE ${m.slug} = ${i.slug})`
+  const found = sql.param(await wrongImages(audit, which, ({ slug }) => audit.files.publicFiles.exists(slug)))
+  // Some may have become public meanwhile.
+  return counted(await audit.db.texts(sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${which}`))
+}
 
 /** Files of failed generations are removed within minutes; checks the latest ones. */
 async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {

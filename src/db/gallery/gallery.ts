@@ -21,7 +21,7 @@ const SHOWN = sql`${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL`
 const imageOf = (accountId: SQL) => ({
   ...MADE_FROM,
   ...columns(i, 'slug', 'generationId', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith', 'createdAt'),
-  ...columns(i, 'hasThumbnail'),
+  ...columns(i, 'hasThumbnail', 'isPrivate'),
   ...{ askedWidth: g.width, askedHeight: g.height },
   madeOn: madeOnOf(accountId),
   isFavourite: isFavouriteOf(accountId),

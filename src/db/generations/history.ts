@@ -37,7 +37,7 @@ const GENERATION = selectAs({
     WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`,
   images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
     SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}, 'width', ${i.width},
-           'height', ${i.height}, 'hasThumbnail', ${i.hasThumbnail}) ORDER BY ${i.idx})
+           'height', ${i.height}, 'hasThumbnail', ${i.hasThumbnail}, 'isPrivate', ${i.isPrivate}) ORDER BY ${i.idx})
       FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL) END, '[]')`,
 })
 

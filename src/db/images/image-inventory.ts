@@ -4,7 +4,7 @@ import type { MovingImage } from '../../core/images/move-images.js'
 import type { ImageInventory } from '../../core/images/reconcile-images.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
-import { images as i, takedowns } from '../schema/images.js'
+import { images as i, imageMoves, takedowns } from '../schema/images.js'
 import { columns, queryOnce } from '../statement.js'
 
 /** Listed at a time. */
@@ -34,7 +34,7 @@ export const imageInventory = ({ orm, pool }: Database): ImageInventory => ({
   pages: () =>
     pagesOf((after) =>
       orm
-        .select({ slug: i.slug, removed: sql<boolean>`${i.removedAt} IS NOT NULL` })
+        .select({ ...columns(i, 'slug', 'isPrivate'), removed: sql<boolean>`${i.removedAt} IS NOT NULL` })
         .from(i)
         .where(gt(i.slug, after))
         .orderBy(asc(i.slug))
@@ -54,5 +54,9 @@ export const imageInventory = ({ orm, pool }: Database): ImageInventory => ({
 
   async takeDownAgain(slug) {
     await orm.insert(takedowns).values({ slug }).onConflictDoNothing()
+  },
+
+  async moveAgain(slug) {
+    await orm.insert(imageMoves).values({ slug }).onConflictDoNothing()
   },
 })

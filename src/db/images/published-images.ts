@@ -8,9 +8,10 @@ import { columns } from '../statement.js'
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
-      ...columns(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail'),
+      ...columns(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail', 'isPrivate'),
       removed: sql<boolean>`${i.removedAt} IS NOT NULL`,
       modelName: g.modelName,
+      ownerId: g.userId,
     })
     .from(i)
     .innerJoin(g, eq(g.id, i.generationId))

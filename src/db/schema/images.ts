@@ -16,7 +16,7 @@ import {
 import type { MadeWith } from '../../core/generations/run/backend.js'
 import type { ReportReason } from '../../core/images/reports.js'
 import { userId } from './accounts.js'
-import { int8, time } from './columns.js'
+import { bytea, int8, time } from './columns.js'
 import { generationId } from './generations.js'
 
 export const images = pgTable(
@@ -37,10 +37,13 @@ export const images = pgTable(
     hasThumbnail: boolean('has_thumbnail').notNull().default(false),
     /** Its owner deleted it, and can undo that until then. */
     deleteAt: time('delete_at'),
+    /** Only its owner and operators see it. */
+    isPrivate: boolean('private').notNull().default(false),
   },
   (t) => [
     check('images_idx_check', sql`${t.idx} BETWEEN 0 AND 3`),
     unique('images_generation_id_idx_key').on(t.generationId, t.idx),
+    index('images_private').on(t.slug).where(sql`${t.isPrivate}`),
     index('images_removed').on(t.slug).where(sql`${t.removedAt} IS NOT NULL`),
     index('images_delete_at').on(t.deleteAt).where(sql`${t.deleteAt} IS NOT NULL AND ${t.removedAt} IS NULL`),
   ],
@@ -57,6 +60,27 @@ export const takedowns = pgTable(
   },
   (t) => [index('takedowns_due').on(t.dueAt)],
 )
+
+/** Images whose files are still to be brought to where `isPrivate` wants them. */
+export const imageMoves = pgTable(
+  'image_moves',
+  {
+    slug: text('slug')
+      .primaryKey()
+      .references(() => images.slug),
+    /** Rises with each change. */
+    changes: integer('changes').notNull().default(0),
+    attempts: integer('attempts').notNull().default(0),
+    dueAt: time('due_at').notNull().defaultNow(),
+  },
+  (t) => [index('image_moves_due').on(t.dueAt)],
+)
+
+/** What every server must know and nobody else. */
+export const secrets = pgTable('secrets', {
+  name: text('name').primaryKey(),
+  value: bytea('value').notNull(),
+})
 
 export const folders = pgTable(
   'folders',

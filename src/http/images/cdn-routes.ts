@@ -4,6 +4,7 @@ import { endpointNotFound, imageTakenDown, preconditionFailed, serviceUnavailabl
 import type { FileRequest, OpenPublicFile, PublishedImage, PublishedImages } from '../../core/images/ports.js'
 import { IMAGE_FILE } from '../../core/images/ports.js'
 import type { App } from '../shared/fastify-app.js'
+import { maySee, type PrivateImages } from '../shared/private-images.js'
 
 const HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
@@ -11,6 +12,15 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; sandbox",
   'access-control-allow-origin': '*',
   'cross-origin-resource-policy': 'cross-origin',
+}
+
+/** Of an image that not everybody may see, or whose files are still on their way: nobody else may keep it or show it. */
+const PRIVATE_HEADERS = {
+  'cache-control': 'private, no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'cross-origin-resource-policy': 'same-origin',
+  vary: 'cookie',
 }
 
 /** The only ranges that object stores know, too. Others, and those with a condition, get the whole image. */
@@ -22,8 +32,15 @@ const isThumbnail = (name: string) => name.endsWith('.webp')
 const isKept = (name: string, image: PublishedImage | undefined): boolean =>
   image !== undefined && !image.removed && (image.hasThumbnail || !isThumbnail(name))
 
-/** The images, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link. */
-export async function cdnRoutes(app: App, open: OpenPublicFile, images: PublishedImages): Promise<void> {
+interface CdnOptions {
+  /** Of what anybody may see. */
+  readonly open: OpenPublicFile
+  readonly images: PublishedImages
+  readonly privateImages: PrivateImages
+}
+
+/** The images, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link; private ones for some. */
+export async function cdnRoutes(app: App, { open, images, privateImages }: CdnOptions): Promise<void> {
   await app.register(fastifyStatic, {
     // No root: the plugin would refuse to start without the directory, which may be created later.
     serve: false,
@@ -43,19 +60,30 @@ export async function cdnRoutes(app: App, open: OpenPublicFile, images: Publishe
       ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
     }
     let fault: unknown
-    const found = await open(asked).catch((error) => {
+    let sent: Readonly<Record<string, string>> = HEADERS
+    let found = await open(asked).catch((error) => {
       fault = error
     })
     if (!found) {
       const image = await images.find(slug)
+      // To others it is like one that there never was.
+      if (image?.isPrivate && !(await maySee(privateImages, request, image)))
+        throw endpointNotFound(method, `/cdn/${name}`)
+      // Also that of one that has just become public again.
+      if (isKept(name, image)) {
+        sent = PRIVATE_HEADERS
+        found = await privateImages.open(asked).catch((error) => {
+          fault ??= error
+        })
+      }
       // Some stores forbid what is not there. What Postgres knows must not become a 404: the key may have lost a right.
-      if (fault !== undefined && isKept(name, image)) throw serviceUnavailable(5, fault)
-      throw image?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
+      if (!found && fault !== undefined && isKept(name, image)) throw serviceUnavailable(5, fault)
+      if (!found) throw image?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
     }
-    if ('directory' in found) return reply.headers(HEADERS).sendFile(name, found.directory)
+    if ('directory' in found) return reply.headers(sent).sendFile(name, found.directory)
     if (found.status === 412) throw preconditionFailed('image')
     if (found.status === 416) throw Object.assign(new Error('beyond the end'), found)
-    reply.code(found.status).headers({ ...HEADERS, ...found.headers })
+    reply.code(found.status).headers({ ...sent, ...found.headers })
     if (found.status === 304) return reply.send()
     // Not what the store says: it may be a page there.
     return reply.type(isThumbnail(name) ? 'image/webp' : 'image/png').send(found.body ?? Readable.from([]))

@@ -16,6 +16,7 @@ import { type PersonalApiOptions, personalApi } from '../personal-api/plugin.js'
 import type { Descriptions } from '../shared/api-descriptions.js'
 import { handleErrors, handleNotFound } from '../shared/error-responses.js'
 import { type App, schemaController } from '../shared/fastify-app.js'
+import type { PrivateImages } from '../shared/private-images.js'
 import { type AdmissionLimits, dropFloods, registerAdmission } from './admission.js'
 import { type ConnectionLimits, limitConnections } from './connection-limits.js'
 import { type Draining, endConnections } from './drain.js'
@@ -28,6 +29,8 @@ export interface Website {
   pages(app: App, describe: Descriptions): Promise<void>
   /** Answers a browser that asks for what no route has, or in a way that it does not take. */
   notFound(error: AppError, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+  /** Who is signed in, for what has no page. */
+  viewerOf: PrivateImages['viewerOf']
 }
 
 export interface AppOptions {
@@ -38,8 +41,9 @@ export interface AppOptions {
   readonly site: Site
   readonly baseUrl: string
   readonly apiBaseUrl: string
-  /** What /cdn serves. */
+  /** What /cdn serves to everybody, and to some. */
   readonly openFile: OpenPublicFile
+  readonly privateImages: Omit<PrivateImages, 'viewerOf'>
   /** Where workers have no key of the bucket. */
   readonly uploads?: UploadOptions | undefined
   /** Where something is sold. */
@@ -96,7 +100,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   if (uploads) await app.register(async (scope: App) => uploadRoutes(scope, uploads), { prefix: '/internal/uploads' })
   const { billing } = options
   if (billing) await app.register(async (scope: App) => billingRoutes(scope, billing))
-  await app.register(async (scope: App) => cdnRoutes(scope, options.openFile, options.publishedImages))
+  const { openFile: open, publishedImages: images } = options
+  const privateImages = { ...options.privateImages, viewerOf: options.website.viewerOf }
+  await app.register(async (scope: App) => cdnRoutes(scope, { open, images, privateImages }))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })

@@ -57,6 +57,7 @@ import {
   requireOperator,
   requireSignedIn,
   type SessionCookie,
+  viewerOf,
 } from '../shared/session-cookie.js'
 import { en, textsFor } from '../texts/texts.js'
 import { clientPackageRoute } from './client-package.js'
@@ -144,6 +145,10 @@ export function website(options: WebsiteOptions): Website {
       await readSession(request).catch(() => undefined)
       request.texts = textsFor(request, options.languages)
       return showError(error.code === 'not_found' ? noSuchPage() : error, request, reply.headers(headers))
+    },
+    async viewerOf(request) {
+      await readSession(request)
+      return viewerOf(request)
     },
   }
 }

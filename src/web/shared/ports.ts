@@ -12,7 +12,9 @@ import type { Shop } from '../../core/billing/shop.js'
 import type { CoverStore, EncodeCover } from '../../core/catalog/cover.js'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
 import type { FolderStore } from '../../core/gallery/folders.js'
+import type { ImageLinks } from '../../core/images/image-links.js'
 import type { PublishedImages } from '../../core/images/ports.js'
+import type { ImagePrivacy } from '../../core/images/privacy.js'
 import type { ReportStore } from '../../core/images/reports.js'
 import type { RemovedImages } from '../../core/images/takedown.js'
 import type { Administration } from '../../core/operator/administration.js'
@@ -46,6 +48,8 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly deletions: ImageDeletions
   readonly upNext: UpNextStore
   readonly savedSettings: SavedSettingsStore
+  readonly privacy: ImagePrivacy
+  readonly links: ImageLinks
   readonly operatorActions: OperatorActions
   readonly recorded: Recorded<Administration>
   readonly oversight: Oversight

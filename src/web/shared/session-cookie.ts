@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hashToken, newToken, SESSION_DAYS, type SessionStore, type SignedIn } from '../../core/accounts/session.js'
 import { AppError } from '../../core/errors.js'
 import type { App } from '../../http/shared/fastify-app.js'
+import type { Viewer } from '../../http/shared/private-images.js'
 import { isFragment } from './answers.js'
 import { refuseCrossSite } from './cross-site.js'
 
@@ -89,6 +90,10 @@ export const noSuchPage = () =>
 export async function requireOperator(request: FastifyRequest): Promise<void> {
   if (request.signedIn?.role !== 'operator') throw noSuchPage()
 }
+
+/** Who looks at an image, which only some may see. */
+export const viewerOf = ({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Viewer | undefined =>
+  signedIn ? { accountId: signedIn.caller.account.id, isOperator: signedIn.role === 'operator' } : undefined
 
 /** The session of a request that `requireSignedIn` has let through. */
 export function sessionOf({ signedIn }: FastifyRequest): SignedIn {

@@ -9,6 +9,7 @@ const image: OwnImage = {
   ...{ prompt: 'a lighthouse, at dusk', negativePrompt: '', width: 832, height: 1216, steps: 30, cfgScale: 6.5 },
   ...{ sampler: 'dpmpp_2m_karras', seed: 4294967295, bytes: 1, sha256: '', createdAt: new Date(0) },
   ...{ askedWidth: 832, askedHeight: 1216 },
+  isPrivate: false,
   hasThumbnail: true,
   madeOn: 'website',
   isFavourite: false,

@@ -32,7 +32,7 @@ async function given({ readable, unreadable }: { readable: number; unreadable: n
   const page = slugs.map((slug) => ({ slug, sha256: sha256(png).digest('hex'), hasThumbnail: false }))
   const onFault = vi.fn()
   const ports = {
-    ...{ from, to, onFault },
+    ...{ from, onFault, to: { publicFiles: to, privateFiles: to } },
     images: (async function* () {
       yield page
     })(),

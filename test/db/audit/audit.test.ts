@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { audit } from '../../../src/db/audit/audit.js'
-import { imageStore } from '../../../src/images/open-image-store.js'
 import { parseConfig } from '../../../src/process/config.js'
+import { wholeImageStore } from '../../../src/process/image-files.js'
 import { useEasel } from '../../cli/easel.js'
 import { givenUser } from '../../support/givens.js'
 import { unguarded } from '../../support/unguarded.js'
@@ -22,7 +22,7 @@ it('an audit ends at once when its signal is aborted, and so does its statement'
   }
   try {
     const telling = new AbortController()
-    const images = imageStore(config)
+    const images = wholeImageStore(config, easel.db)
     const looks = { redis: undefined, sample: 1, signal: telling.signal }
     const ended = expect(audit({ databaseUrl, refundFailed, images, ...looks })).rejects.toThrow('terminated')
     await until(waiting, 'its statement')

@@ -44,6 +44,7 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   'locks-belong-to-active-jobs': 'I9',
   'images-are-stored-intact': 'I10',
   'removed-images-have-no-file': 'I14',
+  'private-images-have-no-public-file': 'I14',
   'failed-jobs-leave-no-file': 'I14',
   'files-belong-to-images': 'I14',
 }

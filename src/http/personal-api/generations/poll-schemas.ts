@@ -22,7 +22,7 @@ const polled = z
       output: z.object({
         images: z.array(
           z.object({
-            url: z.string().describe('Permanent and public'),
+            url: z.string().describe('Permanent, and public unless its owner makes the image private'),
             id: z.string().describe('The slug: {base_url}/image/<id> shows the image'),
           }),
         ),

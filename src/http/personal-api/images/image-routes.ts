@@ -41,7 +41,7 @@ const EXAMPLE_ORIGIN = {
 const image = z
   .object({
     id: z.string(),
-    url: z.string().describe('Permanent and public'),
+    url: z.string().describe('Permanent, and public unless its owner makes the image private'),
     page_url: z.string().describe('The website shows it there'),
     width: z.int(),
     height: z.int(),

@@ -5,6 +5,7 @@ import type { OwnImage } from '../../../core/gallery/gallery.js'
 import { samplerName } from '../../../core/generations/generation.js'
 import { SLUG } from '../../../core/images/ports.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import { urlsFor } from '../../parts/image-urls.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -100,7 +101,7 @@ export function compareRoutes(app: App, { ports }: WebsiteOptions): void {
     const requireOwn = async (name: string): Promise<Compared> => {
       const image = await ports.gallery.image(signedIn.caller.account.id, name)
       if (!image) throw imageNotFound()
-      return { image, file: ports.images.url(name) }
+      return { image, file: urlsFor(ports.images, image).url(name) }
     }
     const [left, right] = [await requireOwn(request.params.left), await requireOwn(request.params.right)]
     return sendPage(reply, <ComparePage {...{ signedIn, left, right }} />)

@@ -1,5 +1,6 @@
 import type { OwnImage } from '../../../core/gallery/gallery.js'
 import type { ImageStore } from '../../../core/images/ports.js'
+import { urlsFor } from '../../parts/image-urls.js'
 import { Star } from '../../parts/star.js'
 import { useTexts } from '../../texts/texts.js'
 import { type GalleryFilter, isFiltered } from './filters.js'
@@ -16,8 +17,8 @@ export const pictureOf =
   (images: Pick<ImageStore, 'url' | 'thumbnailUrl'>) =>
   (image: OwnImage): Picture => ({
     image,
-    file: images.url(image.slug),
-    thumbnail: image.hasThumbnail ? images.thumbnailUrl(image.slug) : undefined,
+    file: urlsFor(images, image).url(image.slug),
+    thumbnail: image.hasThumbnail ? urlsFor(images, image).thumbnailUrl(image.slug) : undefined,
   })
 
 export interface FoundProps {
@@ -95,7 +96,7 @@ const THUMBNAIL = 512
 const ROW = 256
 
 const PictureItem = ({ image, file, thumbnail }: Picture) => {
-  const { slug, prompt, width, height, madeOn } = image
+  const { slug, prompt, width, height, madeOn, isPrivate } = image
   const ratio = width / height
   const { gallery: words } = useTexts()
   const small = Math.min(width, Math.round(THUMBNAIL * Math.min(1, ratio)))
@@ -113,7 +114,7 @@ const PictureItem = ({ image, file, thumbnail }: Picture) => {
       </a>
       <input type="checkbox" name="slug" value={slug} aria-label={words.select} />
       <Star image={image} />
-      {madeOn === 'api' && <span class="badge">API</span>}
+      {(isPrivate || madeOn === 'api') && <span class="badge">{isPrivate ? 'Private' : 'API'}</span>}
     </li>
   )
 }

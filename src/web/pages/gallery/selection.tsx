@@ -71,6 +71,14 @@ export const SelectionBar = ({ folders, open }: { folders: readonly Folder[]; op
           <input type="checkbox" name="parameters" value="1" checked /> {words.withParameters}
         </label>
       </span>
+      <span class="row">
+        <button class="small" type="submit" name="act" value="private">
+          {words.makePrivate}
+        </button>
+        <button class="small" type="submit" name="act" value="public">
+          {words.makePublic}
+        </button>
+      </span>
       <button class="small danger" type="submit" name="act" value="delete">
         {words.remove}
       </button>
@@ -104,7 +112,7 @@ const selection = z.object({
     .union([z.array(z.string()), z.string().transform((slug) => [slug])])
     .catch([])
     .transform((slugs) => [...new Set(slugs)].filter((slug) => SLUG.test(slug))),
-  act: z.enum(['add', 'take', 'compare', 'download', 'delete']).catch('add'),
+  act: z.enum(['add', 'take', 'compare', 'download', 'delete', 'private', 'public']).catch('add'),
   folder: z.union([folderId, z.literal('')]).catch(''),
   name: z.string().catch(''),
   parameters: z.string().optional().catch(undefined),
@@ -123,7 +131,7 @@ const sendZip = (reply: FastifyReply, zip: Readable, name: string) =>
 
 /** What one does with several images at once. */
 export function selectionRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { folders, deletions } = ports
+  const { folders, deletions, privacy } = ports
 
   /** Into a folder that there is, or a new one. Resolves to what was done. */
   const add = async (accountId: string, { slug, folder, name }: z.output<typeof selection>, texts: Texts) => {
@@ -150,6 +158,11 @@ export function selectionRoutes(app: App, { ports }: WebsiteOptions): void {
     if (act === 'download') {
       const images = imagesNamed(ports, accountId, slugs)
       return sendZip(reply, ports.files.zipOf(filesOf(ports, images, parameters !== undefined)), 'images')
+    }
+    if (act === 'private' || act === 'public') {
+      await privacy.set(accountId, slugs, act === 'private')
+      // Each picture says what it is.
+      return isFragment(request) ? reply.header('hx-refresh', 'true').send('') : reply.redirect(back, 303)
     }
     const deleted = act === 'delete' ? await deleteSoon(deletions, accountId, slugs) : 0
     if (act === 'take' && !(open && (await folders.take(accountId, open, slugs)))) throw folderNotFound()

@@ -7,19 +7,24 @@ import { deleteSoon } from '../../../core/gallery/deletion.js'
 import { FAVOURITES, type Folder, type FolderStore } from '../../../core/gallery/folders.js'
 import type { Neighbours, OwnImage } from '../../../core/gallery/gallery.js'
 import { infotextOf } from '../../../core/gallery/infotext.js'
+import { LINK_SECONDS } from '../../../core/images/image-links.js'
 import { type PublishedImage, SLUG } from '../../../core/images/ports.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import { linkQueryOf, maySee } from '../../../http/shared/private-images.js'
 import { NoticePage } from '../../parts/error-page.js'
+import { urlsFor } from '../../parts/image-urls.js'
 import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
 import { Fact } from '../../parts/page-parts.js'
 import { useSite } from '../../parts/site-context.js'
 import { Star } from '../../parts/star.js'
+import { address } from '../../parts/text.js'
 import { isFragment } from '../../shared/answers.js'
 import { sendDownload } from '../../shared/download.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { sessionOf } from '../../shared/session-cookie.js'
+import { sessionOf, viewerOf } from '../../shared/session-cookie.js'
 import { Downloads, FolderTicks, NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
+import { Privacy, type PrivacyView } from './privacy-view.js'
 import { ReportDetails } from './report-form.js'
 
 const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
@@ -32,6 +37,7 @@ interface ImagePageProps {
   /** The owner's, and the IDs of those that it is in. */
   readonly folders: readonly Folder[]
   readonly inFolders: readonly string[]
+  readonly privacy: PrivacyView
   readonly imageUrl: string
   readonly pageUrl: string
   readonly baseUrl: string
@@ -40,7 +46,7 @@ interface ImagePageProps {
 }
 
 /** The page of one image: image, model, seed and size, with Open Graph tags; the prompt and its uses for its owner. */
-function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProps) {
+function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: ImagePageProps) {
   const { folders, inFolders, imageUrl, pageUrl, baseUrl, signUpIsOpen } = props
   const { modelName, width, height, seed, createdAt } = image
   const site = useSite()
@@ -61,9 +67,9 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
   const head = (
     <>
       <meta name="description" content={description} />
-      {Object.entries(properties).map(([property, content]) => (
-        <meta property={property} content={content} />
-      ))}
+      {/* Previews of links would be fetched and kept by others. */}
+      {!image.isPrivate &&
+        Object.entries(properties).map(([property, content]) => <meta property={property} content={content} />)}
       <meta name="twitter:card" content="summary_large_image" />
       <link rel="canonical" href={pageUrl} />
     </>
@@ -140,10 +146,8 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
             </time>
           </Fact>
         </dl>
-        <p class="quiet small">
-          This image is AI-generated.
-          {own && ' Whoever has the link of this page can see the image; its prompt and parameters, only you.'}
-        </p>
+        <p class="quiet small">This image is AI-generated.</p>
+        {own && <Privacy image={own} {...privacy} />}
         {own && folders.length > 0 && <FolderTicks image={own} folders={folders} ticked={inFolders} />}
         {own ? <OwnExtras image={own} baseUrl={baseUrl} /> : <ReportDetails slug={image.slug} />}
       </section>
@@ -153,10 +157,12 @@ function ImagePage({ image, own, neighbours, signedIn, ...props }: ImagePageProp
 
 /** The page of an image, for anyone who has its unguessable link; its owner sees how it was made. */
 export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: WebsiteOptions): void {
+  const checks = { links: ports.links, viewerOf: async (request: FastifyRequest) => viewerOf(request) }
+
   app.get<{ Params: { slug: string } }>('/image/:slug', async (request, reply) => {
     const { slug } = request.params
     const image = SLUG.test(slug) ? await ports.publishedImages.find(slug) : undefined
-    if (!image)
+    if (!image || (image.isPrivate && !(await maySee(checks, request, image))))
       return notice(request, reply, 404, 'No such image', 'There is no image at this address. Check the link.')
     if (image.removed)
       return notice(request, reply, 410, 'Image removed', 'This image was removed and is no longer available.')
@@ -164,9 +170,24 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     const [own, neighbours, folders = [], inFolders = []] = signedIn
       ? await ownView(signedIn.caller.account.id, slug)
       : []
-    const urls = { imageUrl: ports.images.url(slug), pageUrl: `${baseUrl}/image/${slug}`, baseUrl, signUpIsOpen }
-    return sendPage(reply, <ImagePage {...{ image, own, neighbours, folders, inFolders, signedIn }} {...urls} />)
+    // Who has no other right to see it passes the link's on.
+    const link = image.isPrivate && !own ? linkQueryOf(request) : {}
+    const imageUrl = address(urlsFor(ports.images, image).url(slug), link)
+    const urls = { imageUrl, pageUrl: baseUrl + address(`/image/${slug}`, link), baseUrl, signUpIsOpen }
+    const privacy = own?.isPrivate
+      ? { isMoving: await ports.privacy.isMoving(slug), link: await linkTo(slug, time.parse(request.query)) }
+      : { isMoving: false, link: undefined }
+    return sendPage(
+      reply,
+      <ImagePage {...{ image, own, neighbours, folders, inFolders, signedIn, privacy }} {...urls} />,
+    )
   })
+
+  const linkTo = async (slug: string, { link }: z.output<typeof time>): Promise<PrivacyView['link']> => {
+    if (!link) return undefined
+    const expiresAt = new Date(Date.now() + LINK_SECONDS[link] * 1000)
+    return { url: baseUrl + address(`/image/${slug}`, { ...(await ports.links.sign(slug, expiresAt)) }), expiresAt }
+  }
 
   const ownView = (accountId: string, slug: string) =>
     Promise.all([
@@ -177,6 +198,9 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     ])
 }
 
+/** Asks for a link to a private image. */
+const time = z.object({ link: z.enum(['hour', 'day', 'week', 'month']).optional().catch(undefined) })
+const privacyBody = z.object({ private: z.enum(['1', '']).catch('') })
 const ownParams = z.object({ slug: z.string().regex(SLUG).catch('') })
 const kind = z.object({ as: z.enum(['parameters', 'png', 'webp']).catch('parameters') })
 const backBody = z.object({ back: nextPath.optional() }).catch({})
@@ -190,6 +214,14 @@ export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
     const deleted = await deleteSoon(deletions, sessionOf(request).caller.account.id, [request.params.slug])
     if (deleted === 0) throw imageNotFound()
     return reply.redirect('/gallery', 303)
+  })
+
+  app.post('/image/:slug/privacy', { schema: { params: ownParams, body: privacyBody } }, async (request, reply) => {
+    const { slug } = request.params
+    const { id } = sessionOf(request).caller.account
+    if (!(await gallery.image(id, slug))) throw imageNotFound()
+    await ports.privacy.set(id, [slug], request.body.private === '1')
+    return reply.redirect(`/image/${slug}#privacy`, 303)
   })
 
   app.get('/image/:slug/download', { schema: { params: ownParams, querystring: kind } }, async (request, reply) => {

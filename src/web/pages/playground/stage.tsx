@@ -3,6 +3,7 @@ import { CANCELED } from '../../../core/generations/failure-reason.js'
 import type { Polled } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
+import { urlsFor } from '../../parts/image-urls.js'
 import { counted } from '../../parts/text.js'
 import { inWords } from '../../texts/refusals.js'
 import { type Held, HoldNotice } from './hold.js'
@@ -117,7 +118,7 @@ export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls:
       {generation.images.length > 0 && (
         <div class="frames" data-count={generation.images.length}>
           {generation.images.map((image) => (
-            <Picture of={generation} image={image} urls={urls} />
+            <Picture of={generation} image={image} urls={urlsFor(urls, image)} />
           ))}
         </div>
       )}

@@ -1,21 +1,24 @@
 import type { PastGeneration } from '../../../core/generations/history.js'
+import { urlsFor } from '../../parts/image-urls.js'
 import type { ImageUrls } from './stage.js'
 
 const MOST = 24
 
 /** The results of the last hours, newest first: one press shows them on the stage again. */
 export const Strip = ({ of: recent, urls }: { of: readonly PastGeneration[]; urls: ImageUrls }) => {
-  const shown = recent.flatMap((generation) => generation.images.map((image) => ({ generation, image }))).slice(0, MOST)
+  const shown = recent
+    .flatMap((generation) => generation.images.map((image) => ({ generation, image, its: urlsFor(urls, image) })))
+    .slice(0, MOST)
   if (shown.length === 0) return null
   return (
     <>
       <h2 class="hidden-visually">Latest images</h2>
       <ul class="strip">
-        {shown.map(({ generation, image: { slug, width, height, hasThumbnail } }) => (
+        {shown.map(({ generation, its, image: { slug, width, height, hasThumbnail } }) => (
           <li>
             <a href={`/image/${slug}`} data-show={`/playground/${generation.id}/result`}>
               <img
-                src={hasThumbnail ? urls.thumbnailUrl(slug) : urls.url(slug)}
+                src={hasThumbnail ? its.thumbnailUrl(slug) : its.url(slug)}
                 alt={generation.prompt || 'Untitled'}
                 width={width}
                 height={height}
@@ -26,7 +29,7 @@ export const Strip = ({ of: recent, urls }: { of: readonly PastGeneration[]; url
               <a href={`/playground?from=${slug}`} aria-label="Remix" title="Remix">
                 ↻
               </a>
-              <a href={urls.url(slug)} download={`${slug}.png`} aria-label="Download" title="Download">
+              <a href={its.url(slug)} download={`${slug}.png`} aria-label="Download" title="Download">
                 ↓
               </a>
             </span>

@@ -77,6 +77,8 @@ export const gallery: Texts['gallery'] = {
     compare: 'Zwei vergleichen',
     download: 'Herunterladen',
     withParameters: 'mit Parametern',
+    makePrivate: 'Privat machen',
+    makePublic: 'Öffentlich machen',
     remove: 'Löschen',
     none: 'Auswahl aufheben',
     added: (count, folder) => `${words.images(count)} ${count === 1 ? 'ist' : 'sind'} jetzt in ${folder}.`,

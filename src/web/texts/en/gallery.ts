@@ -75,6 +75,8 @@ export const gallery = {
     compare: 'Compare two',
     download: 'Download',
     withParameters: 'with parameters',
+    makePrivate: 'Make private',
+    makePublic: 'Make public',
     remove: 'Delete',
     none: 'Select none',
     added: (count: number, folder: string): string =>

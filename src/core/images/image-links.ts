@@ -1,0 +1,50 @@
+/** Links with which whoever has them sees one private image for a while. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { SLUG } from './ports.js'
+
+/** What a link has behind its address. */
+export interface LinkQuery {
+  /** In seconds since 1970. */
+  readonly expires: string
+  /** Base64url. */
+  readonly signature: string
+}
+
+/** How long a link may last, in seconds. */
+export const LINK_SECONDS = {
+  hour: 3600,
+  day: 86_400,
+  week: 7 * 86_400,
+  month: 30 * 86_400,
+} as const
+
+export interface ImageLinks {
+  /** A link cannot be taken back before it ends. */
+  sign(slug: string, expiresAt: Date): Promise<LinkQuery>
+  /** Whether these came with a link to this image that has not ended. */
+  isValid(slug: string, query: Partial<LinkQuery>): Promise<boolean>
+}
+
+/** @param secret the same in every server */
+export function imageLinks(secret: () => Promise<Buffer>): ImageLinks {
+  const signatureOf = async (slug: string, expires: string) =>
+    createHmac('sha256', await secret())
+      .update(`image link ${slug} ${expires}`)
+      .digest()
+  return {
+    async sign(slug, expiresAt) {
+      const expires = `${Math.floor(expiresAt.getTime() / 1000)}`
+      return { expires, signature: (await signatureOf(slug, expires)).toString('base64url') }
+    },
+
+    async isValid(slug, { expires = '', signature = '' }) {
+      if (!SLUG.test(slug) || !/^\d{1,12}$/.test(expires) || Number(expires) * 1000 <= Date.now()) return false
+      const [given, right] = [Buffer.from(signature, 'base64url'), await signatureOf(slug, expires)]
+      return given.length === right.length && timingSafeEqual(given, right)
+    },
+  }
+}
+
+/** The name of the folder in which private files are kept: nobody can guess it. */
+export const privateFolderOf = (secret: Buffer): string =>
+  createHmac('sha256', secret).update('folder of private images').digest('hex').slice(0, 32)

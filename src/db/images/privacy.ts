@@ -1,0 +1,82 @@
+/** Which images are private, and the moves of their files that are still to be made. */
+import { eq, inArray, sql } from 'drizzle-orm'
+import { type ImageMove, type ImageMoves, type ImagePrivacy, LEASE_SECONDS } from '../../core/images/privacy.js'
+import type { Database } from '../client.js'
+import { generations as g } from '../schema/generations.js'
+import { images as i, imageMoves as m, secrets } from '../schema/images.js'
+import { columns, param, setList, statement } from '../statement.js'
+
+// The owner is looked up for each image: a join may begin with all images that the account has.
+const SET = statement('set_private')`
+  UPDATE ${i} SET ${setList(i, { isPrivate: sql`${param('isPrivate')}::boolean` })}
+   WHERE ${i.slug} = ANY (${param('slugs')}::text[]) AND ${i.removedAt} IS NULL
+     AND ${i.isPrivate} <> ${param('isPrivate')}::boolean
+     AND (SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId}) = ${param('accountId')}::uuid`
+
+export const imagePrivacy = ({ orm, pool }: Database): ImagePrivacy => ({
+  set: (accountId, slugs, isPrivate) => SET.count(pool, { accountId, slugs, isPrivate }),
+  isMoving: async (slug) => (await orm.$count(m, eq(m.slug, slug))) > 0,
+})
+
+/** Claimed at a time. */
+const MOVES = 10
+const REMOVED = sql<boolean>`${i.removedAt} IS NOT NULL`
+
+const CLAIM = statement<Pick<ImageMove, 'slug' | 'changes'>>('claim_image_moves')`
+  UPDATE ${m} SET ${setList(m, {
+    attempts: sql`${m.attempts} + 1`,
+    dueAt: sql`now() + ${LEASE_SECONDS} * interval '1 second'`,
+  })}
+   WHERE ${m.slug} = ANY (ARRAY(
+           SELECT ${m.slug} FROM ${m} WHERE ${m.dueAt} <= now()
+            ORDER BY ${m.dueAt} LIMIT ${MOVES} FOR UPDATE SKIP LOCKED))
+  RETURNING ${m.slug} AS slug, ${m.changes} AS changes`
+
+const FINISH = statement('finish_image_move')`
+  WITH done AS (
+    DELETE FROM ${m} WHERE ${m.slug} = ${param('slug')} AND ${m.changes} = ${param('changes')}::integer
+  )
+  UPDATE ${m} SET ${setList(m, { attempts: sql`0`, dueAt: sql`now()` })}
+   WHERE ${m.slug} = ${param('slug')} AND ${m.changes} <> ${param('changes')}::integer`
+
+// The first pause is longer than a store may still be busy with what it did not answer; the last one is about an hour.
+const POSTPONE = statement('postpone_image_move')`
+  UPDATE ${m} SET ${setList(m, { dueAt: sql`now() + interval '15 seconds' * 2 ^ least(${m.attempts}, 8)` })}
+   WHERE ${m.slug} = ${param('slug')}`
+
+export const imageMoves = ({ orm, pool }: Database): ImageMoves => ({
+  async claimDue() {
+    const claimed = new Map((await CLAIM.rows(pool)).map(({ slug, changes }) => [slug, changes]))
+    // In a statement of its own: the images are then at least as new as the numbers of their changes.
+    const rows = await orm
+      .select({ ...columns(i, 'slug', 'isPrivate', 'sha256', 'hasThumbnail'), removed: REMOVED })
+      .from(i)
+      .where(inArray(i.slug, [...claimed.keys()]))
+    return rows.map((row) => ({ ...row, changes: claimed.get(row.slug) ?? 0 }))
+  },
+
+  async isRemoved(slug) {
+    const [found] = await orm.select({ removed: REMOVED }).from(i).where(eq(i.slug, slug))
+    return found?.removed ?? true
+  },
+
+  finish: ({ slug, changes }) => FINISH.run(pool, { slug, changes }),
+  postpone: ({ slug }) => POSTPONE.run(pool, { slug }),
+})
+
+/** What signs links to private images, and hides their folder. Read once: it never changes. */
+export function imageSecret({ orm }: Database): () => Promise<Buffer> {
+  let known: Promise<Buffer> | undefined
+  const read = async () => {
+    const [found] = await orm.select(columns(secrets, 'value')).from(secrets).where(eq(secrets.name, 'images'))
+    if (!found) throw new Error('The table "secrets" has no row for images: restore it from a backup.')
+    return found.value
+  }
+  return () => {
+    known ??= read().catch((error) => {
+      known = undefined
+      throw error
+    })
+    return known
+  }
+}
