@@ -42,6 +42,7 @@ import { scaleForModel } from '../images/scale-for-model.js'
 import { mcp } from '../mcp/plugin.js'
 import { createModerator } from '../moderation/create-moderator.js'
 import type { ResolveHost } from '../outbound/webhook-targets.js'
+import { startAccountPurges } from './account-purges.js'
 import { adminPorts } from './admin-ports.js'
 import type { Config } from './config.js'
 import { openFoundation, type ProcessOptions } from './foundation.js'
@@ -221,6 +222,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
   const moves = foundation.startImageMoves(images)
+  const purges = startAccountPurges(config, foundation, images, {
+    onEnd: (userId) => log.info({ userId }, 'an account was deleted by its owner, and wiped'),
+    onFault: occasionally((_times, err: unknown) => log.warn({ err }, 'deleted accounts are wiped later')),
+  })
   const audit = foundation.startAudit()
   const upNext = startUpNext(config, log, foundation, ports)
   let closeHealthPort: (() => Promise<void>) | undefined
@@ -236,6 +241,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     clearTimeout(waitersEnd)
     takedowns.stop()
     moves.stop()
+    purges.stop()
     stopChecks()
     await Promise.all([reconciler.stop(), auditEnded])
     await watch.close()

@@ -13,6 +13,7 @@ import { identityStore } from '../db/accounts/identities.js'
 import { spendingStore } from '../db/accounts/ledger.js'
 import { mailChoices, noticeStore } from '../db/accounts/notices.js'
 import { planStore } from '../db/accounts/plans.js'
+import { accountPurges } from '../db/accounts/purges.js'
 import { savedSettingsStore } from '../db/accounts/saved-settings.js'
 import { credentialStore, sessionStore, unsentMailStore } from '../db/accounts/sessions.js'
 import { currentPeriods } from '../db/accounts/subscription-periods.js'
@@ -103,6 +104,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     ownKeys: ownKeyStore(db),
     spending: spendingStore(db),
     currentPeriods: currentPeriods(db),
+    purges: accountPurges(db),
     guesses: counter,
   }
   const shop = shared.provider && openShop(shared.provider, db, log)

@@ -101,6 +101,7 @@ const PAGES = [
   ...['', '/again', '/cancel'].map((act) => `POST /account/email${act}`),
   'POST /account/language',
   'POST /account/mails',
+  ...['GET /account/delete', 'POST /account/delete', 'GET /account/deleted'],
   'POST /account/sessions/:id/end',
   'POST /account/sessions/end',
   ...['GET /usage', 'GET /usage.csv'],

@@ -16,6 +16,8 @@ const OWN_PAGES = [
   '/gallery',
   '/keys',
   '/account',
+  '/account/delete',
+  '/account/deleted',
   '/welcome',
   '/usage',
   '/webhooks',

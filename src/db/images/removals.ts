@@ -35,7 +35,7 @@ const endedStatement = (name: string, change: SQL) =>
 
 const WIPE_PROMPTS = endedStatement(
   'wipe_prompts',
-  sql`UPDATE ${g} SET ${setList(g, { prompt: '', negativePrompt: '', webhookUrl: null })} FROM ended
+  sql`UPDATE ${g} SET ${setList(g, { prompt: '', negativePrompt: '', webhookUrl: null, requestId: null, traceparent: null })} FROM ended
      WHERE ${g.id} = ended.id AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
 )
 

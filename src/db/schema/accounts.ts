@@ -189,6 +189,13 @@ export const notices = pgTable(
   (t) => [index('notices_mail').on(t.mailAt).where(sql`${t.mailAt} IS NOT NULL`), index('notices_old').on(t.createdAt)],
 )
 
+/** Accounts that their owners have deleted, while what is theirs is still to be wiped. */
+export const accountPurges = pgTable('account_purges', {
+  userId: userId().primaryKey(),
+  attempts: integer('attempts').notNull().default(0),
+  dueAt: time('due_at').notNull().defaultNow(),
+})
+
 export const unsentMails = pgTable('unsent_mails', {
   id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
   recipient: text('recipient').notNull(),

@@ -27,6 +27,7 @@ import { reportedImageRoutes } from '../operator/reports/reports-page.js'
 import { userRoutes } from '../operator/users/user-routes.js'
 import { usersRoutes } from '../operator/users/users-page.js'
 import { accountPageRoutes } from '../pages/account/account-page.js'
+import { deletedAccountRoutes } from '../pages/account/delete-page.js'
 import { coverRoutes } from '../pages/covers/cover-routes.js'
 import { compareRoutes } from '../pages/gallery/compare-page.js'
 import { folderRoutes } from '../pages/gallery/folders-page.js'
@@ -94,6 +95,7 @@ export function website(options: WebsiteOptions): Website {
       signInRoutes(app, options, cookies)
       providerRoutes(app, options, cookies)
       signUpRoutes(app, options, cookies)
+      deletedAccountRoutes(app)
       const { shop, signUpIsOpen } = options
       if (shop) pricingRoutes(app, { shop, signUpIsOpen })
       await app.register(async (signedIn: App) => {

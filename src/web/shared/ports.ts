@@ -4,6 +4,7 @@ import type { OwnKeyStore } from '../../core/accounts/api-key.js'
 import type { IdentityProvider, IdentityStore } from '../../core/accounts/identity.js'
 import type { SpendingStore } from '../../core/accounts/ledger.js'
 import type { MailChoices } from '../../core/accounts/notices.js'
+import type { AccountPurges } from '../../core/accounts/own-deletion.js'
 import type { CurrentPeriods } from '../../core/accounts/plan.js'
 import type { SavedSettingsStore } from '../../core/accounts/saved-settings.js'
 import type { CredentialStore, SessionStore } from '../../core/accounts/session.js'
@@ -38,6 +39,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly sessions: SessionStore
   readonly credentials: CredentialStore
   readonly identities: IdentityStore
+  readonly purges: AccountPurges
   readonly mails: AccountMails
   /** Undefined: no mail server is set, so no notices are sent. */
   readonly mailChoices: MailChoices | undefined

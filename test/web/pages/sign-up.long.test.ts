@@ -24,6 +24,8 @@ describeInBrowser('the pages for signing in and up in a browser', () => {
       [`/sign-in/link?token=${token}`, undefined],
       ['/sign-up', undefined],
       ['/welcome', cookie],
+      ['/account/delete', cookie],
+      ['/account/deleted', undefined],
       ['/confirm-email?token=x', cookie],
       ['/operator/mails', (await givenOperator(db)).cookie],
     ]

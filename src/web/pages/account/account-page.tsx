@@ -24,6 +24,7 @@ import type { Language } from '../../texts/texts.js'
 import { Billing, type BillingView } from './billing.js'
 import { billingRoutes, billingView, paidQuery, reloadUntilConfirmed } from './billing-routes.js'
 import { CreditHistory } from './credit-history.js'
+import { deleteAccountRoutes } from './delete-page.js'
 import { EmailAddress, type EmailView, emailAddressRoutes, linkSent } from './email-address.js'
 import { LanguageForm, languageRoutes } from './language.js'
 import { MailSettings, mailSettingsRoutes } from './mail-settings.js'
@@ -93,6 +94,9 @@ const AccountPage = (view: AccountView) => {
         valueOf={({ spent }) => spent}
       />
       <CreditHistory {...view} />
+      <p class="quiet">
+        <a href="/account/delete">Delete your account</a>
+      </p>
     </Layout>
   )
 }
@@ -254,6 +258,7 @@ export function accountPageRoutes(
     if (tried.current > TRIES.max)
       throw new AppError('rate_limited', 'Too many tries. Wait a quarter of an hour, then try again.')
   }
+  deleteAccountRoutes(app, { ports, shop }, cookies, countTry)
   emailAddressRoutes(app, {
     ...{ ports, countTry },
     show: (request, reply, news) => show(request, reply, undefined, news),

@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { deleteOwnAccount } from '../../../core/accounts/own-deletion.js'
+import { PASSWORD_LENGTH } from '../../../core/accounts/password.js'
+import type { SignedIn } from '../../../core/accounts/session.js'
+import { AppError } from '../../../core/errors.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { Layout, sendPage } from '../../parts/layout.js'
+import { Field, Notices } from '../../parts/page-parts.js'
+import { counted } from '../../parts/text.js'
+import { refusalMessage } from '../../shared/answers.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
+
+interface DeletePageProps {
+  readonly signedIn: SignedIn
+  readonly hasPassword: boolean
+  /** Whether plans are sold here. */
+  readonly sells: boolean
+  readonly typed?: string
+  /** Why nothing was deleted. */
+  readonly problem?: string
+}
+
+/** Says what goes and what stays, before one deletes one's account. */
+const DeletePage = ({ signedIn, hasPassword, sells, typed, problem }: DeletePageProps) => {
+  const { username, credits } = signedIn.caller.account
+  return (
+    <Layout title="Delete your account" signedIn={signedIn} path="/account" class="narrow">
+      <form class="card stack" method="post" action="/account/delete">
+        <h1>Delete your account</h1>
+        <Notices problem={problem} />
+        <p>
+          The account <bdi>{username}</bdi> ends at once, and nobody can bring it back. Within minutes these are
+          deleted, too:
+        </p>
+        <ul>
+          <li>your images, also at the addresses that you gave to others, your folders and prompts</li>
+          <li>your address, sessions and ways to sign in</li>
+          <li>the names of your keys, which stop working, and your webhooks</li>
+          {credits > 0 && <li>your {counted(credits, 'credit')}, which are not paid out</li>}
+          {sells && <li>your subscription: it is not renewed</li>}
+        </ul>
+        <p>
+          These stay without your name: what was charged and paid, and when images were made and of which size. The log
+          of the operators keeps what they did for your account. Copies that others have made of your images stay with
+          them.
+        </p>
+        <Field
+          id="username"
+          label="Type the name of your account"
+          value={typed}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          maxlength={64}
+          required
+        />
+        {hasPassword && (
+          <Field
+            id="password"
+            label="Your password"
+            type="password"
+            autocomplete="current-password"
+            maxlength={PASSWORD_LENGTH.max}
+            required
+          />
+        )}
+        <button class="danger" type="submit">
+          Delete my account for good
+        </button>
+        <a href="/account">Keep it</a>
+      </form>
+    </Layout>
+  )
+}
+
+const DeletedPage = () => (
+  <Layout title="Your account is deleted" signedIn={null} path="/account" class="narrow">
+    <section class="card stack">
+      <h1>Your account is deleted</h1>
+      <p>You are signed out everywhere. Your images are removed within minutes.</p>
+      <a class="button" href="/">
+        To the front page
+      </a>
+    </section>
+  </Layout>
+)
+
+const body = z.object({
+  username: z.string().trim().max(254).catch(''),
+  password: z
+    .string()
+    .max(10 * PASSWORD_LENGTH.max)
+    .catch(''),
+})
+
+/** Deletes the account of who is signed in. @param countTry of a password, as on the account's page */
+export function deleteAccountRoutes(
+  app: App,
+  { ports, shop }: Pick<WebsiteOptions, 'ports' | 'shop'>,
+  cookies: SessionCookie,
+  countTry: (accountId: string) => Promise<void>,
+): void {
+  const propsOf = async (signedIn: SignedIn) => {
+    const own = await ports.credentials.find(signedIn.caller.account.username)
+    return { signedIn, hasPassword: Boolean(own?.passwordHash), sells: shop !== undefined }
+  }
+
+  app.get('/account/delete', async (request, reply) =>
+    sendPage(reply, <DeletePage {...(await propsOf(sessionOf(request)))} />),
+  )
+
+  app.post('/account/delete', { schema: { body } }, async (request, reply) => {
+    const signedIn = sessionOf(request)
+    try {
+      await countTry(signedIn.caller.account.id)
+      await deleteOwnAccount({ ...ports, stores: ports.administration }, signedIn, request.body)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const problem = refusalMessage(error, reply)
+      const props = await propsOf(signedIn)
+      return sendPage(reply, <DeletePage {...props} typed={request.body.username} problem={problem} />)
+    }
+    await cookies.signOut(request, reply)
+    return reply.redirect('/account/deleted', 303)
+  })
+}
+
+/** For who has no account any more. */
+export function deletedAccountRoutes(app: App): void {
+  app.get('/account/deleted', async (_request, reply) => sendPage(reply, <DeletedPage />))
+}
