@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore } from '../../src/images/open-image-store.js'
 import { parseConfig } from '../../src/process/config.js'
+import { wholeImageStore } from '../../src/process/image-files.js'
 import { givenUser } from '../support/givens.js'
 import { type S3Server, startS3 } from '../support/s3-server.js'
 import { useEasel } from './easel.js'
@@ -84,6 +85,34 @@ describe('storage move', () => {
     }
     expect(await move()).toEqual({ code: 0, moved: { ...NOTHING, copied: 1, removed: 1 } })
     expect([await newer.exists(removed), await newer.exists(kept)]).toEqual([false, true])
+  })
+
+  it('copies private images to where nobody else reads them, and never to a public place', async () => {
+    const { db } = easel
+    const [hidden, shown, changed] = (await given(3)) as [string, string, string]
+    const old = wholeImageStore(parseConfig(easel.env), db)
+    const hide = async (slug: string) => {
+      await old.privateFiles.put(slug, (await old.read(slug)) as Buffer, { thumbnail: await old.readThumbnail(slug) })
+      await old.publicFiles.remove(slug)
+      await db.pool.query('UPDATE images SET private = true WHERE slug = $1', [slug])
+    }
+    await hide(hidden)
+    s3.fault = async ({ method, url }): Promise<'pass'> => {
+      if (method !== 'PUT' || !url?.includes(`${changed}.png`)) return 'pass'
+      s3.fault = undefined
+      // Its owner makes it private while it is copied.
+      await hide(changed)
+      return 'pass'
+    }
+    expect(await move()).toEqual({ code: 0, moved: { ...NOTHING, copied: 3 } })
+    const { publicFiles, privateFiles } = wholeImageStore({ ...parseConfig(both), oldStorage: undefined }, db)
+    for (const [slug, isPrivate] of [
+      [hidden, true],
+      [shown, false],
+      [changed, true],
+    ] as const)
+      expect([await publicFiles.exists(slug), await privateFiles.exists(slug)]).toEqual([!isPrivate, isPrivate])
+    expect(await move()).toEqual({ code: 0, moved: { ...NOTHING, present: 3 } })
   })
 
   it('names an image whose file is not the one that was published, and does not copy it', async () => {

@@ -1,5 +1,5 @@
 /** Caddy with our Caddyfile, in front of two real servers. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -215,6 +215,23 @@ describe.skipIf(!program || !redisAvailable)('the proxy of compose', () => {
         .fill([200, 200, 400])
         .flat(),
     )
+  })
+
+  it('gives out the images that lie in the directory itself, and nothing below private/', async () => {
+    const [slug, folder] = ['a'.repeat(22), 'f'.repeat(32)]
+    const images = `${directory}/images`
+    await mkdir(`${images}/private/${folder}`, { recursive: true })
+    for (const at of ['', `private/`, `private/${folder}/`]) await writeFile(`${images}/${at}${slug}.png`, 'a file')
+    const statusOf = async (path: string) => (await fetch(caddy.url + path, { redirect: 'manual' })).status
+    expect(await statusOf(`/cdn/${slug}.png`)).toBe(200)
+    for (const path of [
+      `private/${slug}.png`,
+      `private/${folder}/${slug}.png`,
+      `private%2F${slug}.png`,
+      'private/',
+      'private',
+    ])
+      expect([path, await statusOf(`/cdn/${path}`)]).toEqual([path, 404])
   })
 
   it('loses no request while each server is restarted, as deploy/upgrade does it', async () => {

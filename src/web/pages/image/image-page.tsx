@@ -38,6 +38,8 @@ interface ImagePageProps {
   readonly folders: readonly Folder[]
   readonly inFolders: readonly string[]
   readonly privacy: PrivacyView
+  /** The name of the model's version, for its owner. */
+  readonly version: string | undefined
   readonly imageUrl: string
   readonly pageUrl: string
   readonly baseUrl: string
@@ -47,7 +49,7 @@ interface ImagePageProps {
 
 /** The page of one image: image, model, seed and size, with Open Graph tags; the prompt and its uses for its owner. */
 function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: ImagePageProps) {
-  const { folders, inFolders, imageUrl, pageUrl, baseUrl, signUpIsOpen } = props
+  const { folders, inFolders, imageUrl, pageUrl, baseUrl, signUpIsOpen, version } = props
   const { modelName, width, height, seed, createdAt } = image
   const site = useSite()
   const title = `Image made with ${modelName}`
@@ -132,6 +134,11 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
               <bdi>{modelName}</bdi>
             </Fact>
           )}
+          {version && (
+            <Fact name="Version">
+              <bdi>{version}</bdi>
+            </Fact>
+          )}
           <Fact name="Seed">
             <code>{seed}</code>
           </Fact>
@@ -170,6 +177,7 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     const [own, neighbours, folders = [], inFolders = []] = signedIn
       ? await ownView(signedIn.caller.account.id, slug)
       : []
+    const version = own && (await ports.models.find(own.modelVersionId))?.name
     // Who has no other right to see it passes the link's on.
     const link = image.isPrivate && !own ? linkQueryOf(request) : {}
     const imageUrl = address(urlsFor(ports.images, image).url(slug), link)
@@ -179,7 +187,7 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
       : { isMoving: false, link: undefined }
     return sendPage(
       reply,
-      <ImagePage {...{ image, own, neighbours, folders, inFolders, signedIn, privacy }} {...urls} />,
+      <ImagePage {...{ image, own, neighbours, folders, inFolders, signedIn, privacy, version }} {...urls} />,
     )
   })
 
