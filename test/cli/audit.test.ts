@@ -56,7 +56,7 @@ describe('audit of a service in order', () => {
     const lines = (await easel.text('audit')).split('\n')
     expect(lines[0]).toMatch(/^check +violations +such as$/)
     expect(lines[1]).toMatch(/^balance-is-sum-of-ledger +0 +-$/)
-    expect(lines.at(-1)).toBe('All 31 checks passed.')
+    expect(lines.at(-1)).toBe('All 32 checks passed.')
   })
 
   it.skipIf(!redisAvailable)(
@@ -90,7 +90,7 @@ describe('audit of a service with a violation', () => {
     const { code, stdout } = await audited.easel.run('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(new RegExp(`^balance-is-sum-of-ledger +1 +${audited.user.username}$`, 'm'))
-    expect(stdout).toMatch(/\n1 of 31 checks found violations\.\n$/)
+    expect(stdout).toMatch(/\n1 of 32 checks found violations\.\n$/)
   })
 })
 

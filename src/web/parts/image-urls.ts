@@ -2,8 +2,8 @@ import type { ImageStore } from '../../core/images/ports.js'
 
 type ImageUrls = Pick<ImageStore, 'url' | 'thumbnailUrl'>
 
-/** Of this server, which looks who asks; a CDN does not. */
-const CHECKED: ImageUrls = {
+/** Of this server, which looks who asks; a CDN does not. Operators see every image there. */
+export const CHECKED: ImageUrls = {
   url: (slug) => `/cdn/${slug}.png`,
   thumbnailUrl: (slug) => `/cdn/${slug}.webp`,
 }

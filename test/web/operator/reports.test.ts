@@ -47,7 +47,7 @@ describe('the reports of visitors', () => {
     await report(older, `the newest ${HOSTILE}`)
     const { html } = await see('/operator/reports')
     expect(html.indexOf(older)).toBeLessThan(html.indexOf(newer))
-    expect(html).toContain(`src="http://easel.test/cdn/${older}.webp"`)
+    expect(html).toContain(`src="/cdn/${older}.webp"`)
     expect(html).toContain(`/operator/users/${owner.username}`)
     expect(html).toMatch(/\/operator\/generations\/gen_\w{26}/)
     expect(html).not.toContain('<script>alert')

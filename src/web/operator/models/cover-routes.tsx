@@ -50,7 +50,7 @@ export function coverFormRoutes(app: App, { ports }: WebsiteOptions): void {
     return change(request, reply, request.params.id, { why, image }, async () => {
       const slug = SLUG_IN.exec(image.trim())?.[1]
       const found = slug && (await ports.publishedImages.find(slug))
-      if (!found || found.removed)
+      if (!found || found.removed || found.isPrivate)
         throw mistake('No public image has this address: copy the one of its page, or of its file.')
       return { slug: found.slug }
     })

@@ -7,6 +7,7 @@ import { dismissReports, type ReportedImage } from '../../../core/operator/image
 import { takeDown } from '../../../core/operator/images.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
+import { CHECKED } from '../../parts/image-urls.js'
 import { sendPage } from '../../parts/layout.js'
 import { Act, actingOf, readForm, reason } from '../../parts/operator-forms.js'
 import { Notices, Pager } from '../../parts/page-parts.js'
@@ -117,7 +118,7 @@ const seen = z.object({ up_to: place.optional().catch(undefined) }).catch({})
 
 /** What visitors reported: taking the image down, or dismissing the reports. */
 export function reportedImageRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { administration, images } = ports
+  const { administration } = ports
 
   async function show(
     request: FastifyRequest,
@@ -128,7 +129,7 @@ export function reportedImageRoutes(app: App, { ports }: WebsiteOptions): void {
     const after = before === undefined ? undefined : [before]
     const page = await administration.imageReports.list({ limit: IMAGES_PER_PAGE, after })
     const thumbnail = ({ slug, hasThumbnail }: ReportedImage) =>
-      hasThumbnail ? images.thumbnailUrl(slug) : images.url(slug)
+      hasThumbnail ? CHECKED.thumbnailUrl(slug) : CHECKED.url(slug)
     const shown = { images: page, isFirst: before === undefined, thumbnail, signedIn: sessionOf(request) }
     return sendPage(reply, <ReportsPage {...shown} {...said} />)
   }

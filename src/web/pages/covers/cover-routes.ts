@@ -34,7 +34,7 @@ export function coverRoutes(app: App, { ports }: WebsiteOptions): void {
     }
     if (!SLUG.test(file)) throw noSuchPage()
     const image = await publishedImages.find(file)
-    if (!image || image.removed) return sendDrawn(reply, id, FOR_MINUTES)
+    if (!image || image.removed || image.isPrivate) return sendDrawn(reply, id, FOR_MINUTES)
     const { slug, hasThumbnail } = image
     reply.header('cache-control', FOR_MINUTES)
     return reply.redirect(hasThumbnail ? images.thumbnailUrl(slug) : images.url(slug), 302)

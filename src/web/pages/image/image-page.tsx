@@ -156,7 +156,7 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
         <p class="quiet small">This image is AI-generated.</p>
         {own && <Privacy image={own} {...privacy} />}
         {own && folders.length > 0 && <FolderTicks image={own} folders={folders} ticked={inFolders} />}
-        {own ? <OwnExtras image={own} baseUrl={baseUrl} /> : <ReportDetails slug={image.slug} />}
+        {own ? <OwnExtras image={own} baseUrl={baseUrl} /> : !image.isPrivate && <ReportDetails slug={image.slug} />}
       </section>
     </Layout>
   )

@@ -70,7 +70,8 @@ export function reportRoutes(app: App, { ports }: WebsiteOptions): void {
   /** @throws not_found unless there is such an image, and whoever asks may report it */
   async function requireReportable({ signedIn }: FastifyRequest, slug: string): Promise<void> {
     const image = slug ? await publishedImages.find(slug) : undefined
-    if (!image || image.removed) throw imageNotFound()
+    // Who may see a private image has its owner's word for it.
+    if (!image || image.removed || image.isPrivate) throw imageNotFound()
     if (signedIn && (await gallery.image(signedIn.caller.account.id, slug)))
       throw new AppError('invalid_request', 'This is your own image: delete it on its page instead.')
   }
