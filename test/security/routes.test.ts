@@ -92,7 +92,6 @@ const PAGES = [
   ...['GET /confirm-email', 'POST /confirm-email', 'GET /welcome'],
   ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
   ...['GET /playground/:id/result', 'GET /playground/hold'],
-  'GET /playground/:id/result',
   ...['POST /playground/settings', 'POST /playground/settings/:id'],
   ...['GET /playground/up-next', 'POST /playground/up-next', 'POST /playground/up-next/:id'],
   'GET /account',

@@ -111,7 +111,7 @@ describe('saved settings', () => {
     const long = await send(cookie, '/playground/settings', naming('x', { style: 'x'.repeat(501) }))
     expect(long.html).toContain('The style must be at most 500 characters')
     const unfit = await send(cookie, '/playground', { ...FORM, steps: 'many', to: 'save-settings' })
-    expect(unfit.html).toContain('The number of steps must be an integer from 1 to 100.')
+    expect(unfit.html).toContain('The number of steps must be a whole number from 1 to 100.')
     expect((await send(cookie, '/playground/settings', naming('x', { settings: '{' }))).status).toBe(400)
     const broken = { ...FORM, negative_prompt: 'a\0b' }
     const unstorable = await send(cookie, '/playground/settings', naming('x', { settings: JSON.stringify(broken) }))
