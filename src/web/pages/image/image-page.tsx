@@ -88,7 +88,7 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
       live={own !== undefined}
     >
       {neighbours && <NeighbourLinks {...neighbours} />}
-      <a class="frame" href={imageUrl} style={`aspect-ratio: ${width} / ${height}`}>
+      <a class="frame" href={imageUrl} style={`--width: ${width}px; --ratio: ${(width / height).toFixed(4)}`}>
         <img src={imageUrl} width={width} height={height} alt={own?.prompt || title} />
       </a>
       <section class="card stack">
