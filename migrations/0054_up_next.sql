@@ -26,10 +26,14 @@ CREATE TABLE IF NOT EXISTS up_next_ideas (
 CREATE INDEX IF NOT EXISTS up_next_ideas_position ON up_next_ideas (user_id, position);
 --> statement-breakpoint
 -- With the end of a charged generation its account may have another one: in the same transaction, so that no end is missed.
+-- A list that is paused or empty is locked, too: who makes it due waits until the end is stored, and then sees it.
 CREATE OR REPLACE FUNCTION make_up_next_due() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  due timestamptz;
 BEGIN
-  UPDATE up_next SET due_at = now(), version = version + 1 WHERE user_id = NEW.user_id AND due_at IS NOT NULL;
-  IF FOUND THEN
+  UPDATE up_next SET due_at = CASE WHEN due_at IS NOT NULL THEN now() END, version = version + 1
+   WHERE user_id = NEW.user_id RETURNING due_at INTO due;
+  IF due IS NOT NULL THEN
     PERFORM pg_notify('up_next_due', '');
   END IF;
   RETURN NULL;

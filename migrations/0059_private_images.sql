@@ -21,7 +21,9 @@ CREATE INDEX IF NOT EXISTS image_moves_due ON image_moves (due_at);
 -- the other place, has its files removed there, too.
 CREATE OR REPLACE FUNCTION note_image_move() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO image_moves (slug) VALUES (NEW.slug) ON CONFLICT (slug) DO UPDATE SET changes = image_moves.changes + 1;
+  -- A move that is under way keeps its time, which is no longer than this; a pause after failures ends.
+  INSERT INTO image_moves (slug) VALUES (NEW.slug) ON CONFLICT (slug) DO UPDATE
+    SET changes = image_moves.changes + 1, due_at = least(image_moves.due_at, now() + interval '180 seconds');
   RETURN NULL;
 END $$;
 --> statement-breakpoint

@@ -75,6 +75,9 @@ async function moveFiles(
 
 /** Resolves to whether it is there; false: it is in neither place, which is for the audit to tell. */
 async function copy(from: Files, to: Files, { slug, sha256, hasThumbnail }: ImageMove): Promise<boolean> {
+  // After a crash the original may be gone, and some stores refuse to read what is not there.
+  const isCopied = (await to.sha256(slug, 'png')) === sha256
+  if (isCopied && (!hasThumbnail || (await to.sha256(slug, 'webp')) !== undefined)) return true
   const png = await from.read(slug)
   if (png && createHash('sha256').update(png).digest('hex') === sha256) {
     const thumbnail = hasThumbnail ? await from.readThumbnail(slug) : undefined

@@ -11,7 +11,7 @@ export interface ClaimedUpNext {
   readonly accountId: string
   readonly version: number
   /** Undefined: there is none. */
-  readonly idea: Pick<Idea, 'id' | 'body'> | undefined
+  readonly idea: (Pick<Idea, 'id' | 'body'> & { readonly isNew: boolean }) | undefined
 }
 
 /** Whose next idea is due; Postgres is the truth about it. A claim that is void changes nothing. */
@@ -66,7 +66,9 @@ export function upNextLoop({ queue, submits, websiteCaller, submissionOf, log }:
     const caller = await websiteCaller(accountId)
     if (!caller) return queue.forget(accountId)
     // Looked for before moderation is asked.
-    if (await submits.submissions.activeGeneration(accountId)) return queue.later(claimed, ACTIVE_SECONDS)
+    // The end of that one may have looked for a list before there was one, so that nobody is told of it.
+    if (await submits.submissions.activeGeneration(accountId))
+      return queue.later(claimed, idea.isNew ? RETRY_SECONDS : ACTIVE_SECONDS)
     try {
       const asked = { lane: 'personal', idempotency: undefined, ideaId: idea.id } as const
       const { id: generationId } = await submitGeneration(submits, caller, { ...submissionOf(idea.body), ...asked })

@@ -196,6 +196,8 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
 
     async setRole(id: string, role: Role): Promise<void> {
       await orm.update(u).set({ role, roleFromGroup: false }).where(eq(u.id, id))
+      // Who made them may do less than an operator.
+      if (role === 'operator') await orm.delete(signInLinks).where(eq(signInLinks.userId, id))
     },
 
     /**
@@ -209,6 +211,7 @@ export const operatorUserStore = ({ orm, pool }: Database) => {
         .set({ role: isInGroup ? 'operator' : 'subscriber', roleFromGroup: isInGroup })
         .where(and(eq(u.id, id), isNull(u.deletedAt), hasOther))
         .returning(columns(u, 'username'))
+      if (changed && isInGroup) await orm.delete(signInLinks).where(eq(signInLinks.userId, id))
       return changed?.username
     },
 

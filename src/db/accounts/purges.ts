@@ -2,7 +2,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { AccountPurges } from '../../core/accounts/own-deletion.js'
 import { type Database, withTransaction } from '../client.js'
-import { apiKeys as k, unsentMails as m, accountPurges as p, users as u } from '../schema/accounts.js'
+import { apiKeys as k, signInLinks as l, unsentMails as m, accountPurges as p, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c } from '../schema/billing.js'
 import { idempotencyKeys } from '../schema/generations.js'
 import { setList, statement } from '../statement.js'
@@ -31,16 +31,18 @@ export const accountPurges = ({ orm, pool }: Database): AccountPurges => ({
 
 /** Mails to the account that wait for an operator. Before its address is forgotten. */
 export const forgetUnsentMails = async ({ orm }: Database, userId: string): Promise<void> => {
-  await orm
-    .delete(m)
-    .where(sql`lower(${m.recipient}) = (SELECT lower(${u.email}) FROM ${u} WHERE ${u.id} = ${userId}::uuid)`)
+  await orm.delete(m).where(
+    sql`lower(${m.recipient}) IN (
+        SELECT lower(${u.email}) FROM ${u} WHERE ${u.id} = ${userId}::uuid UNION ALL
+        SELECT lower(${l.email}) FROM ${l} WHERE ${l.userId} = ${userId}::uuid)`,
+  )
 }
 
 /** Takes the name from a deleted account, and from its keys. What is kept of it refers to an ID alone. */
 export const takeName = (db: Database, userId: string): Promise<void> =>
   withTransaction(db, async (tx) => {
     const username = sql`'deleted-' || left(replace(${u.id}::text, '-', ''), 16)`
-    await tx.update(u).set({ username, mailsOff: [] }).where(eq(u.id, userId))
+    await tx.update(u).set({ username, mailsOff: [], language: null }).where(eq(u.id, userId))
     await tx.update(k).set({ name: '', hint: '' }).where(eq(k.userId, userId))
     await tx.update(c).set({ email: null }).where(eq(c.userId, userId))
     await tx.delete(idempotencyKeys).where(eq(idempotencyKeys.userId, userId))

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { MAX_SAVED_SETTINGS, type SavedSettings, type SavedSettingsStore } from '../../core/accounts/saved-settings.js'
 import type { Database } from '../client.js'
+import { users as u } from '../schema/accounts.js'
 import { savedSettings as t } from '../schema/saved-settings.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns, insertInto, param, selectAs, setList, statement, typedParams } from '../statement.js'
@@ -11,7 +12,8 @@ const THEIRS = sql`${t.userId} = ${ACCOUNT}`
 // Statements: the builder would show what is in them in its errors.
 const SAVE = statement('save_settings')`
   ${insertInto(t, { userId: ACCOUNT, ...typedParams(t, 'name', 'style', 'body') })}
-   WHERE (SELECT count(*) FROM ${t} WHERE ${THEIRS}) < ${MAX_SAVED_SETTINGS} ON CONFLICT DO NOTHING`
+   WHERE (SELECT count(*) FROM ${t} WHERE ${THEIRS}) < ${MAX_SAVED_SETTINGS}
+     AND EXISTS (SELECT FROM ${u} WHERE ${u.id} = ${ACCOUNT} AND ${u.deletedAt} IS NULL) ON CONFLICT DO NOTHING`
 
 const TAKEN = statement('settings_named')`
   SELECT FROM ${t} WHERE ${THEIRS} AND lower(${t.name}) = lower(${param('name')}::text)`

@@ -33,9 +33,10 @@ const CLAIM = statement<Pick<ImageMove, 'slug' | 'changes'>>('claim_image_moves'
   RETURNING ${m.slug} AS slug, ${m.changes} AS changes`
 
 const FINISH = statement('finish_image_move')`
-  WITH done AS (
-    DELETE FROM ${m} WHERE ${m.slug} = ${param('slug')} AND ${m.changes} = ${param('changes')}::integer
-  )
+  DELETE FROM ${m} WHERE ${m.slug} = ${param('slug')} AND ${m.changes} = ${param('changes')}::integer`
+
+// In a statement of its own: it must see a change that has just come.
+const MOVE_AGAIN = statement('move_image_again')`
   UPDATE ${m} SET ${setList(m, { attempts: sql`0`, dueAt: sql`now()` })}
    WHERE ${m.slug} = ${param('slug')} AND ${m.changes} <> ${param('changes')}::integer`
 
@@ -60,7 +61,9 @@ export const imageMoves = ({ orm, pool }: Database): ImageMoves => ({
     return found?.removed ?? true
   },
 
-  finish: ({ slug, changes }) => FINISH.run(pool, { slug, changes }),
+  async finish({ slug, changes }) {
+    if ((await FINISH.count(pool, { slug, changes })) === 0) await MOVE_AGAIN.run(pool, { slug, changes })
+  },
   postpone: ({ slug }) => POSTPONE.run(pool, { slug }),
 })
 

@@ -15,8 +15,8 @@ const CLAIM = statement<{ accountId: string; version: number }>('claim_up_next')
   RETURNING ${selectAs({ accountId: n.userId, version: n.version })}`
 
 // In a statement of its own: it must see what was stored before the claim.
-const FIRST = statement<Pick<Idea, 'id' | 'body'>>('first_idea')`
-  SELECT ${selectAs(columns(i, 'id', 'body'))} FROM ${i} WHERE ${i.userId} = ${param('accountId')}::uuid
+const FIRST = statement<Pick<Idea, 'id' | 'body'> & { isNew: boolean }>('first_idea')`
+  SELECT ${selectAs({ ...columns(i, 'id', 'body'), isNew: sql<boolean>`(${i.createdAt} > now() - interval '1 minute')` })} FROM ${i} WHERE ${i.userId} = ${param('accountId')}::uuid
    ORDER BY ${i.position} LIMIT 1`
 
 /** Nobody has claimed or changed it since. */

@@ -100,9 +100,9 @@ export async function cdnRoutes(app: App, { open, images, privateImages }: CdnOp
       .type('application/json; charset=utf-8')
       .send(JSON.stringify({ error: 'The range lies beyond the end of the image: ask for less.' }))
   })
-  // An image that was removed or is not made yet must not be cached as missing for a year.
+  // What is not there may come, also for one of those who ask: nobody may keep it as missing.
   app.addHook('onSend', async (_request, reply) => {
-    if (reply.statusCode >= 400) reply.removeHeader('cache-control').removeHeader('content-security-policy')
+    if (reply.statusCode >= 400) reply.header('cache-control', 'no-store').removeHeader('content-security-policy')
   })
 }
 

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -340,5 +343,36 @@ describe('with a CDN', () => {
       expect([path, html.includes(`https://cdn.example/images/${slug}`)]).toEqual([path, false])
       expect([path, html.includes(`/cdn/${slug}.`)]).toEqual([path, true])
     }
+  })
+
+  it('drops its copies at the next try if the CDN refused, also where a bucket forbids what is not there', async () => {
+    let asked = 0
+    const cdn = createServer((request, response) => {
+      request.resume()
+      response.writeHead(++asked === 1 ? 503 : 200).end('{}')
+    })
+    cdn.listen(0, '127.0.0.1')
+    await once(cdn, 'listening')
+    const hiding = await startS3(join(directory, 'hiding'))
+    hiding.hidesMissing = true
+    const purgeUrl = `http://127.0.0.1:${(cdn.address() as AddressInfo).port}/`
+    const urls = { CDN_BASE_URL: 'https://cdn.example/images', CDN_PURGE_URL: purgeUrl }
+    const service = await startService({ worker: true, env: { ...COMMON, ...(await hiding.env('hiding')), ...urls } })
+    onTestFinished(async () => {
+      await service.close()
+      await hiding.close()
+      cdn.close()
+    })
+    const { db, url } = service
+    const owner = await givenUser(db)
+    const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+    const slug: string = (await call(url, 'POST', '/v1/images/generate', { key: owner.key, body })).body.data.image_id
+    await visit(url, `/image/${slug}/privacy`, { cookie: await givenSession(db, owner), body: { private: '1' } })
+    await until(async () => {
+      // The pause after the failure is over.
+      await db.pool.query('UPDATE image_moves SET due_at = now() WHERE attempts > 0 AND $1', [asked > 0])
+      return (await db.pool.query('SELECT FROM image_moves')).rowCount === 0
+    }, 'the end of the move')
+    expect(asked).toBe(3)
   })
 })

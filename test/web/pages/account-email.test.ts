@@ -57,6 +57,16 @@ async function tokensTo(email: string, wanted = 1): Promise<string[]> {
 const tokenTo = async (email: string) => (await tokensTo(email))[0] as string
 
 describe('changing the address of an account', () => {
+  it('says the same of an address that got sign-in links, so that nobody learns whose it is', async () => {
+    const other = await given()
+    for (let n = 0; n < 5; n++)
+      await visit(context.service.url, '/sign-in/mail', { body: { username: other.email }, headers: other.headers })
+    await until(async () => mailsTo(other.email).length > 0, 'the sign-in link')
+    const one = await given()
+    expect((await one.change(other.email)).status).toBe(303)
+    expect((await one.change(newAddress())).status).toBe(303)
+  })
+
   it('takes effect when the link in the mail to the new one is used, once, and tells the old one before', async () => {
     const { user, email, change, confirm, stored, shown, get } = await given()
     const next = newAddress()

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { RefusedPrompts } from '../../../core/generations/submit/ports.js'
 import type { Database } from '../../client.js'
+import { users as u } from '../../schema/accounts.js'
 import { refusedPrompts as r } from '../../schema/operator.js'
 import { insertInto, param, statement, typedParams } from '../../statement.js'
 
@@ -22,7 +23,8 @@ const isFlooded = sql.join(
 )
 
 const NOTE = statement('note_refused_prompt')`
-  ${insertInto(r, typedParams(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE`
+  ${insertInto(r, typedParams(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE
+     AND EXISTS (SELECT FROM ${u} WHERE ${u.id} = ${param('userId')}::uuid AND ${u.deletedAt} IS NULL)`
 
 // Only the oldest are looked at: no index has the time.
 export const CLEAN_REFUSED_PROMPTS = statement('clean_refused_prompts')`
