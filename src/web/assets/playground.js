@@ -9,7 +9,6 @@ let language = 'curl'
 
 // ---- The form -----------------------------------------------------------------------------------------------------
 
-const credits = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'credit' : 'credits'}`
 const isRunning = () => document.querySelector('#generate').dataset.running !== undefined
 /** Whether what is pressed is drawn now, not lined up. */
 const drawsNow = () => document.querySelector('#generate').value === 'now'
@@ -75,7 +74,7 @@ function showCost() {
   const cost = isChosen ? costOf(facts, form.elements) : Number.NaN
   const button = document.querySelector('#generate')
   const known = Number.isFinite(cost)
-  document.querySelector('#cost').textContent = known ? `· ${credits(cost)}` : ''
+  document.querySelector('#cost').textContent = known ? `· ${counted(texts.credits, cost)}` : ''
   document.querySelector('#too-dear').hidden = !drawsNow() || !known || cost <= Number(button.dataset.held)
 }
 
@@ -120,7 +119,7 @@ words?.addEventListener('input', (event) => {
     card.hidden = !matches
     found += Number(matches)
   }
-  document.querySelector('#model-none').textContent = found > 0 ? '' : 'No model matches: try another word.'
+  document.querySelector('#model-none').textContent = found > 0 ? '' : texts.noModel
 })
 words?.addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) event.preventDefault()
@@ -323,7 +322,7 @@ document.addEventListener('htmx:error', ({ target }) => {
   if (target !== form) return
   const sentence = document.createElement('p')
   sentence.className = 'problem'
-  sentence.textContent = 'The server could not be reached. Check your connection, then press Generate again.'
+  sentence.textContent = texts.unreachable
   document.querySelector('#problem').replaceChildren(sentence)
 })
 
@@ -387,8 +386,9 @@ document.querySelector('#strip').addEventListener('click', (event) => {
 // A picture, as large as the window, or in its own pixels; the arrows lead to the others of the stage.
 const box = document.createElement('dialog')
 box.className = 'lightbox'
-box.ariaLabel = 'Image'
-box.innerHTML = '<button type="button" class="small" autofocus>Close</button><div><img alt=""></div>'
+box.ariaLabel = texts.image
+box.innerHTML = '<button type="button" class="small" autofocus></button><div><img alt=""></div>'
+box.querySelector('button').textContent = texts.close
 document.body.append(box)
 const large = box.querySelector('img')
 let pictures = []
@@ -433,9 +433,9 @@ function showElsewhere() {
   const share = stage.querySelector('progress')?.value
   const ended = wasRunning && !running
   if (running) document.title = share > 0 ? `${Math.round(share * 100)} % · ${title}` : `… ${title}`
-  else if (ended) document.title = document.hidden ? `✓ Done · ${title}` : title
+  else if (ended) document.title = document.hidden ? `✓ ${texts.done} · ${title}` : title
   if (ended && document.hidden && wish.checked && Notification.permission === 'granted')
-    new Notification(stage.querySelector('h2')?.textContent ?? 'Your image is done', { tag: 'easel' }).onclick = () =>
+    new Notification(stage.querySelector('h2')?.textContent ?? texts.imageDone, { tag: 'easel' }).onclick = () =>
       focus()
   wasRunning = running
 }

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact'
 import { goesOn, type UpNext } from '../../../core/up-next/up-next.js'
 import { Credits } from '../../parts/layout.js'
-import { creditsText, Partial } from './stage.js'
+import { useTexts } from '../../texts/texts.js'
+import { Partial } from './stage.js'
 import { UpNextList, type UpNextView } from './up-next.js'
 
 export interface GenerateProps {
@@ -17,11 +18,14 @@ export interface GenerateProps {
 
 /** The buttons, and a word where the credits do not suffice; the page's script keeps both up to date. */
 export function Generate({ running, cost, held, upNext, editing = false }: GenerateProps) {
+  const { playground: words, credits } = useTexts()
   const later = editing || running || goesOn(upNext)
   return (
     <>
       <p class="hint small" id="too-dear" hidden={later || cost === null || cost <= held}>
-        This costs more credits than you have. Draw fewer images, or see <a href="/account">your account</a>.
+        {words.tooDear((text) => (
+          <a href="/account">{text}</a>
+        ))}
       </p>
       <button
         class="primary"
@@ -32,15 +36,15 @@ export function Generate({ running, cost, held, upNext, editing = false }: Gener
         data-held={held}
         data-running={running ? '' : undefined}
       >
-        {editing ? 'Save in Up next' : later ? 'Add to Up next' : 'Generate'}{' '}
-        <span id="cost">{cost === null ? '' : `· ${creditsText(cost)}`}</span>
+        {editing ? words.upNext.save : later ? words.upNext.add : words.generate}{' '}
+        <span id="cost">{cost === null ? '' : `· ${credits(cost)}`}</span>
         <span class="key" aria-hidden="true">
           Ctrl ⏎
         </span>
       </button>
       {!later && (upNext.ideas.length > 0 || upNext.paused !== null) && (
         <button id="line-up" class="small" type="submit" name="to" value="up-next">
-          Add to Up next
+          {words.upNext.add}
         </button>
       )}
     </>

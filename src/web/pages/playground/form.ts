@@ -40,18 +40,18 @@ export const ownId = z.uuid().optional().catch(undefined)
 export const submitBody = formBody.extend({ to: text, idea: ownId, settings: ownId })
 
 export interface Shape {
-  readonly name: string
+  readonly name: 'portrait' | 'square' | 'landscape' | 'tall' | 'wide'
   readonly width: number
   readonly height: number
 }
 
 /** About a megapixel each: the sizes that the models were made for. */
 export const SHAPES: readonly Shape[] = [
-  { name: 'Portrait', width: 832, height: 1216 },
-  { name: 'Square', width: 1024, height: 1024 },
-  { name: 'Landscape', width: 1216, height: 832 },
-  { name: 'Tall', width: 768, height: 1344 },
-  { name: 'Wide', width: 1344, height: 768 },
+  { name: 'portrait', width: 832, height: 1216 },
+  { name: 'square', width: 1024, height: 1024 },
+  { name: 'landscape', width: 1216, height: 832 },
+  { name: 'tall', width: 768, height: 1344 },
+  { name: 'wide', width: 1344, height: 768 },
 ]
 
 /** As the form sends it. */

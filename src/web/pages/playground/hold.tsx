@@ -1,5 +1,6 @@
 import type { Hold } from '../../../core/generations/follow/hold.js'
 import { Moment } from '../../parts/text.js'
+import { useTexts } from '../../texts/texts.js'
 
 /** Why a generation does not start for now, and when it fails if that stays so. */
 export interface Held {
@@ -7,21 +8,15 @@ export interface Held {
   readonly deadline: Date
 }
 
-const REASONS: Readonly<Record<Hold, string>> = {
-  all_paused: 'The operator has paused drawing for now.',
-  model_paused: 'The operator has paused this model for now.',
-  backends_paused: 'The operator has paused the GPU servers that draw with this model.',
-  no_backend: 'No GPU server is running at the moment.',
-  no_model: 'No GPU server that is running has this model at the moment.',
-}
-
 /** For who waits. */
-export const HoldNotice = ({ of: { hold, deadline } }: { of: Held }) => (
-  <p class="hint held">
-    {REASONS[hold]} Your image keeps its place and is drawn once that has changed. If it can’t be drawn by{' '}
-    <Moment at={deadline} /> at the latest, it fails and you get your credits back.
-  </p>
-)
+export const HoldNotice = ({ of: { hold, deadline } }: { of: Held }) => {
+  const words = useTexts().playground.hold
+  return (
+    <p class="hint held">
+      {words.reasons[hold]} {words.waits(<Moment at={deadline} />)}
+    </p>
+  )
+}
 
 /** Before anything is submitted: of the chosen model, looked at again now and then. */
 export const HoldAhead = ({ of: hold }: { of: Hold | undefined }) => (
@@ -37,9 +32,11 @@ export const HoldAhead = ({ of: hold }: { of: Hold | undefined }) => (
   </div>
 )
 
-export const HoldWarning = ({ of: hold }: { of: Hold | undefined }) =>
-  hold ? (
+export const HoldWarning = ({ of: hold }: { of: Hold | undefined }) => {
+  const words = useTexts().playground.hold
+  return hold ? (
     <p class="hint small">
-      {REASONS[hold]} You can generate all the same: your image waits, and is drawn once that has changed.
+      {words.reasons[hold]} {words.ahead}
     </p>
   ) : null
+}

@@ -6,9 +6,11 @@ import { filledFor, requestFor } from '../../../core/generations/submit/requeste
 import { askedOf, requestFields } from '../../../http/personal-api/generations/submit-schemas.js'
 import { MAX_SIDE, MIN_SIDE, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
 import { snakeCase } from '../../../lib/names.js'
+import type { Texts } from '../../texts/texts.js'
 
 const NOTHING_ASKED = askedOf(z.object(requestFields).parse({ prompt: 'anything' }))
 
+type Words = Texts['playground']['facts']
 type Own = Pick<ModelVersion, 'parameters'>
 type Size = Pick<GenerationRequest, 'width' | 'height'>
 
@@ -16,10 +18,11 @@ type Size = Pick<GenerationRequest, 'width' | 'height'>
 export const ownOf = (model: Own | undefined) => filledFor(model?.parameters ?? null, NOTHING_ASKED)
 
 /** What the form shows for a model; by the names of its fields. The page's script shows it when another model is chosen. */
-export function factsOf(model: Priced, shapes: readonly Size[]) {
+export function factsOf(model: Priced, shapes: readonly Size[], words: Words) {
   const { negativePrompt, width, height, batchSize, steps, cfgScale, sampler } = ownOf(model)
   const { limits = {}, ignored = [], sizeMultiple = SIZE_STEP, scale = 1 } = model.parameters ?? {}
-  const hint = (name: IgnorableParameter, own: string) => (ignored.includes(name) ? 'No effect' : `Default: ${own}`)
+  const hint = (name: IgnorableParameter, own: string) =>
+    ignored.includes(name) ? words.noEffect : words.byDefault(own)
   return {
     own: { negative_prompt: negativePrompt, width, height, batch_size: batchSize, steps, cfg_scale: cfgScale, sampler },
     limits: {
@@ -32,16 +35,14 @@ export function factsOf(model: Priced, shapes: readonly Size[]) {
     /** In place of what is blank. */
     hints: {
       negative_prompt:
-        negativePrompt || ignored.includes('negativePrompt')
-          ? hint('negativePrompt', negativePrompt)
-          : 'What to avoid…',
+        negativePrompt || ignored.includes('negativePrompt') ? hint('negativePrompt', negativePrompt) : words.avoid,
       steps: hint('steps', `${steps}`),
       cfg_scale: hint('cfgScale', `${cfgScale}`),
       sampler: hint('sampler', samplerName(sampler)),
     },
     ignored: ignored.map(snakeCase),
     sizes: shapes.filter((shape) => takes(model, shape)).map(({ width, height }) => `${width}x${height}`),
-    note: noteOf(scale, ignored),
+    note: noteOf(scale, ignored, words),
     price: {
       ...{ image: model.creditsPerImage, minimum: model.pricing?.minimum ?? 0 },
       ...{ megapixel: model.pricing?.creditsPerMegapixel ?? 0, step: model.pricing?.creditsPerStep ?? 0 },
@@ -58,24 +59,9 @@ const sideOf = (step: number, { min, max }: Range = { min: MIN_SIDE, max: MAX_SI
 
 type Priced = Own & Pick<ModelVersion, 'modelName' | 'name' | 'creditsPerImage' | 'pricing'>
 
-const IGNORED_NAMES: Readonly<Record<IgnorableParameter, string>> = {
-  ...{
-    negativePrompt: 'a negative prompt',
-    steps: 'the number of steps',
-    cfgScale: 'guidance',
-    sampler: 'the sampler',
-  },
-}
-
-const LIST = new Intl.ListFormat('en-GB')
-
 /** What is unusual about a model's images. */
-function noteOf(scale: number, ignored: readonly IgnorableParameter[]): string {
-  const list = LIST.format(ignored.map((name) => IGNORED_NAMES[name]))
-  const said = [
-    scale !== 1 && `Its images are ${scale} times as wide and as high.`,
-    list && `${list.charAt(0).toUpperCase()}${list.slice(1)} ${ignored.length === 1 ? 'has' : 'have'} no effect on it.`,
-  ]
+function noteOf(scale: number, ignored: readonly IgnorableParameter[], words: Words): string {
+  const said = [scale !== 1 && words.scaled(scale), ignored.length > 0 && words.ignored(ignored)]
   return said.filter(Boolean).join(' ')
 }
 
@@ -94,11 +80,11 @@ function takes(model: Priced, { width, height }: Size): boolean {
 const UNKNOWN: Priced = { modelName: '', name: '', parameters: null, creditsPerImage: 1, pricing: null }
 
 /** Those of most models, and where a model differs from them: a page may have hundreds. */
-export function sharedFacts(shapes: readonly Size[]) {
-  const usual = factsOf(UNKNOWN, shapes)
+export function sharedFacts(shapes: readonly Size[], words: Words) {
+  const usual = factsOf(UNKNOWN, shapes, words)
   const isUsual = (name: string, value: unknown) =>
     JSON.stringify(value) === JSON.stringify(usual[name as keyof typeof usual])
   const differing = (model: ModelVersion) =>
-    Object.fromEntries(Object.entries(factsOf(model, shapes)).filter(([name, value]) => !isUsual(name, value)))
+    Object.fromEntries(Object.entries(factsOf(model, shapes, words)).filter(([name, value]) => !isUsual(name, value)))
   return { usual, differing }
 }

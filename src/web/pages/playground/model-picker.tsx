@@ -1,9 +1,9 @@
 import { coverPath } from '../../../core/catalog/cover.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { lowestPrice } from '../../../core/catalog/price.js'
-import type { Hold, Standing } from '../../../core/generations/follow/hold.js'
+import type { Standing } from '../../../core/generations/follow/hold.js'
+import { useTexts } from '../../texts/texts.js'
 import { Choice, Choices } from './choices.js'
-import { creditsText } from './stage.js'
 
 interface ModelPickerProps {
   /** As they are to be shown. */
@@ -21,7 +21,7 @@ interface ModelPickerProps {
 const MANY = 13
 
 export const ModelPicker = ({ models, chosen, includes, standingOf, factsOf }: ModelPickerProps) => (
-  <Choices of="Model" class="models" aside={models.length >= MANY && <ModelSearch />}>
+  <Choices of={useTexts().playground.models.label} class="models" aside={models.length >= MANY && <ModelSearch />}>
     {models.map((model) => (
       <Choice
         name="model_version_id"
@@ -37,15 +37,18 @@ export const ModelPicker = ({ models, chosen, includes, standingOf, factsOf }: M
 )
 
 /** The page's script hides what does not match; without it all are there. */
-const ModelSearch = () => (
-  <div id="model-search" hidden>
-    <label class="hidden-visually" for="model-words">
-      Search the models
-    </label>
-    <input id="model-words" type="search" placeholder="Search the models…" autocomplete="off" spellcheck={false} />
-    <p id="model-none" class="small quiet" role="status" />
-  </div>
-)
+const ModelSearch = () => {
+  const words = useTexts().playground.models
+  return (
+    <div id="model-search" hidden>
+      <label class="hidden-visually" for="model-words">
+        {words.search}
+      </label>
+      <input id="model-words" type="search" placeholder={words.searchHint} autocomplete="off" spellcheck={false} />
+      <p id="model-none" class="small quiet" role="status" />
+    </div>
+  )
+}
 
 interface ModelCardProps {
   readonly model: ModelVersion
@@ -69,7 +72,7 @@ const ModelCard = ({ model, isIncluded, standing }: ModelCardProps) => (
     )}
     <span class="small quiet">
       <span class="price">
-        {isIncluded ? `${model.pricing ? 'from ' : ''}${creditsText(lowestPrice(model))}` : 'not in your plan'}
+        <Price of={model} isIncluded={isIncluded} />
         {model.nsfw && ' · 18+'}
       </span>
       {standing && <Warmth of={standing} />}
@@ -77,21 +80,22 @@ const ModelCard = ({ model, isIncluded, standing }: ModelCardProps) => (
   </>
 )
 
-const HOLDS: Readonly<Record<Hold, string>> = {
-  all_paused: 'paused',
-  model_paused: 'paused',
-  backends_paused: 'paused',
-  no_backend: 'no GPU server',
-  no_model: 'no GPU server',
+const Price = ({ of: model, isIncluded }: { of: ModelVersion; isIncluded: boolean }) => {
+  const { playground, credits } = useTexts()
+  const lowest = credits(lowestPrice(model))
+  if (!isIncluded) return <>{playground.models.notInPlan}</>
+  return <>{model.pricing ? playground.models.from(lowest) : lowest}</>
 }
 
 /** Whether an image begins at once, after the model was loaded, or not for now. */
-const Warmth = ({ of: { hold, isLoaded } }: { of: Standing }) =>
-  hold ? (
-    <> · {HOLDS[hold]}</>
+const Warmth = ({ of: { hold, isLoaded } }: { of: Standing }) => {
+  const words = useTexts().playground.models
+  return hold ? (
+    <> · {words.holds[hold]}</>
   ) : isLoaded ? (
     <>
       {' '}
-      · <span class="warm">warm</span>
+      · <span class="warm">{words.warm}</span>
     </>
   ) : null
+}

@@ -3,6 +3,7 @@ import type { Standing } from '../../../core/generations/follow/hold.js'
 import { MAX_SEED, SAMPLERS, samplerName } from '../../../core/generations/generation.js'
 import { MAX_PROMPT_LENGTH, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
 import { PlanLink } from '../../parts/site-links.js'
+import { useTexts } from '../../texts/texts.js'
 import { Generate, type GenerateProps } from './changes.js'
 import { Choice, Choices, NumberField } from './choices.js'
 import { bodyOf, costOf, type Form, SHAPES } from './form.js'
@@ -41,11 +42,12 @@ export interface FormProps {
 const COUNTS = Array.from({ length: PERSONAL_LIMITS.batch_size.max }, (_, n) => n + PERSONAL_LIMITS.batch_size.min)
 
 export function PlaygroundForm({ form, models, includes, problem, example, ...props }: FormProps) {
+  const { form: words, facts } = useTexts().playground
   const model = models.find(({ id }) => `${id}` === form.model_version_id)
   const cost = model ? costOf(form, model) : null
   const isTuned = [form.steps, form.cfg_scale, form.sampler, form.seed].some((value) => value !== '')
-  const { usual, differing } = sharedFacts(SHAPES)
-  const { own, limits, hints, note } = model ? factsOf(model, SHAPES) : usual
+  const { usual, differing } = sharedFacts(SHAPES, facts)
+  const { own, limits, hints, note } = model ? factsOf(model, SHAPES, facts) : usual
   return (
     <form
       id="create"
@@ -64,7 +66,7 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
     >
       {props.editing && <Editing id={props.editing} />}
       <div class="field">
-        <label for="prompt">Prompt</label>
+        <label for="prompt">{words.prompt}</label>
         <textarea
           id="prompt"
           name="prompt"
@@ -72,7 +74,7 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
           dir="auto"
           autofocus
           required
-          placeholder="Describe the image…"
+          placeholder={words.describe}
           aria-describedby="count"
           aria-keyshortcuts="/"
           data-example={example ? '' : undefined}
@@ -81,7 +83,7 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
         </textarea>
         <p class="row apart small quiet">
           <span class="keys" aria-hidden="true">
-            <span class="key">/</span> to write
+            <span class="key">/</span> {words.toWrite}
           </span>
           <span id="count" data-max={MAX_PROMPT_LENGTH}>
             {[...bodyOf(form).prompt].length} / {MAX_PROMPT_LENGTH}
@@ -97,10 +99,10 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
         hx-sync="replace"
       />
       <details open={form.negative_prompt !== ''}>
-        <summary>Negative prompt</summary>
+        <summary>{words.negativePrompt}</summary>
         <div class="field">
           <label class="hidden-visually" for="negative_prompt">
-            Negative prompt
+            {words.negativePrompt}
           </label>
           <textarea id="negative_prompt" name="negative_prompt" rows={2} dir="auto" placeholder={hints.negative_prompt}>
             {form.negative_prompt}
@@ -116,10 +118,10 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
         </div>
         <p class="row apart small">
           <button id="reset" class="plain small" type="button" hidden>
-            Reset the settings
+            {words.reset}
           </button>
           <label id="notify" class="row quiet" hidden>
-            <input type="checkbox" /> Tell me when it is done
+            <input type="checkbox" /> {words.notify}
           </label>
         </p>
       </div>
@@ -134,7 +136,7 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
         {note}
       </p>
       <SizeChoices form={form} own={own} limits={limits} />
-      <Choices of="Images" class="counts">
+      <Choices of={words.images} class="counts">
         {COUNTS.map((count) => (
           <Choice name="batch_size" value={`${count}`} checked={`${count}` === form.batch_size}>
             {count}
@@ -142,19 +144,25 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
         ))}
       </Choices>
       <details id="tuning" open={isTuned}>
-        <summary>Fine tuning</summary>
+        <summary>{words.tuning}</summary>
         <div class="tuning">
-          <NumberField name="steps" label="Steps" value={form.steps} {...limits.steps} placeholder={hints.steps} />
+          <NumberField
+            name="steps"
+            label={words.steps}
+            value={form.steps}
+            {...limits.steps}
+            placeholder={hints.steps}
+          />
           <NumberField
             name="cfg_scale"
-            label="Guidance (CFG)"
+            label={words.guidance}
             value={form.cfg_scale}
             {...limits.cfg_scale}
             step="0.5"
             placeholder={hints.cfg_scale}
           />
           <div class="field">
-            <label for="sampler">Sampler</label>
+            <label for="sampler">{words.sampler}</label>
             <select id="sampler" name="sampler">
               <option value="">{hints.sampler}</option>
               {SAMPLERS.map((sampler) => (
@@ -164,7 +172,14 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
               ))}
             </select>
           </div>
-          <NumberField name="seed" label="Seed" value={form.seed} min={0} max={MAX_SEED} placeholder="Random" />
+          <NumberField
+            name="seed"
+            label={words.seed}
+            value={form.seed}
+            min={0}
+            max={MAX_SEED}
+            placeholder={words.random}
+          />
         </div>
       </details>
     </form>

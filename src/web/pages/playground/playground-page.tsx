@@ -4,6 +4,7 @@ import type { PastGeneration } from '../../../core/generations/history.js'
 import { goesOn } from '../../../core/up-next/up-next.js'
 import { Layout } from '../../parts/layout.js'
 import { LANGUAGES, wholePrograms } from '../../parts/samples.js'
+import { useTexts } from '../../texts/texts.js'
 import { HoldAhead } from './hold.js'
 import { type FormProps, PlaygroundForm } from './playground-form.js'
 import { SavedSettingsBlock, type SettingsProps } from './saved-settings.js'
@@ -44,112 +45,133 @@ export const PlaygroundPage = ({
   hold,
   baseUrl,
   ...form
-}: PlaygroundProps) => (
-  <Layout
-    title="Create"
-    signedIn={signedIn}
-    path="/playground"
-    style="playground.css"
-    script="playground.js"
-    live
-    class="playground"
-    head={
-      (active || goesOn(upNext)) &&
-      form.plain && (
-        // Browsers with scripts follow the events.
-        <noscript>
-          <meta http-equiv="refresh" content="3" />
-        </noscript>
-      )
-    }
-  >
-    <section class="panel" aria-labelledby="title">
-      <h1 id="title">Create</h1>
-      <HoldAhead of={hold} />
-      {(active || goesOn(upNext)) && (
-        <noscript>
-          <p class="hint small">
-            {form.plain ? (
-              <>
-                This page is loaded anew every 3 seconds. <a href="/playground?write=1">Stop that to write</a>
-              </>
-            ) : (
-              <a href="/playground">See how far it is</a>
-            )}
-          </p>
-        </noscript>
-      )}
-      <PlaygroundForm
-        {...form}
-        accountId={signedIn.caller.account.id}
-        generate={{ running: active !== undefined, held: signedIn.caller.account.credits, upNext }}
-      />
-      <section id="saved-settings" class="stack" aria-labelledby="settings-title">
-        <SavedSettingsBlock saved={saved} {...settings} />
-      </section>
-    </section>
-    <div class="stack">
-      <section id="stage" class="stage" role="status" tabindex={-1} aria-label="Generation" aria-atomic="false">
-        {active ? (
-          <ActiveStage active={active} />
-        ) : ended ? (
-          <Result of={ended} recent={recent} urls={urls} />
-        ) : (
-          <EmptyStage returning={returning} />
+}: PlaygroundProps) => {
+  const words = useTexts().playground
+  return (
+    <Layout
+      title={words.title}
+      signedIn={signedIn}
+      path="/playground"
+      style="playground.css"
+      script="playground.js"
+      scriptTexts={words.script}
+      live
+      class="playground"
+      head={
+        (active || goesOn(upNext)) &&
+        form.plain && (
+          // Browsers with scripts follow the events.
+          <noscript>
+            <meta http-equiv="refresh" content="3" />
+          </noscript>
+        )
+      }
+    >
+      <section class="panel" aria-labelledby="title">
+        <h1 id="title">{words.title}</h1>
+        <HoldAhead of={hold} />
+        {(active || goesOn(upNext)) && (
+          <noscript>
+            <p class="hint small">
+              {form.plain ? (
+                <>
+                  {words.reloads} <a href="/playground?write=1">{words.stopReloading}</a>
+                </>
+              ) : (
+                <a href="/playground">{words.seeProgress}</a>
+              )}
+            </p>
+          </noscript>
         )}
+        <PlaygroundForm
+          {...form}
+          accountId={signedIn.caller.account.id}
+          generate={{ running: active !== undefined, held: signedIn.caller.account.credits, upNext }}
+        />
+        <section id="saved-settings" class="stack" aria-labelledby="settings-title">
+          <SavedSettingsBlock saved={saved} {...settings} />
+        </section>
       </section>
-      <section id="up-next">
-        <UpNextList upNext={upNext} running={active !== undefined} />
-      </section>
-      <section id="strip">
-        <Strip of={recent} urls={urls} />
-      </section>
-      <Code baseUrl={baseUrl} />
-    </div>
-  </Layout>
-)
+      <div class="stack">
+        <section
+          id="stage"
+          class="stage"
+          role="status"
+          tabindex={-1}
+          aria-label={words.stage.label}
+          aria-atomic="false"
+        >
+          {active ? (
+            <ActiveStage active={active} />
+          ) : ended ? (
+            <Result of={ended} recent={recent} urls={urls} />
+          ) : (
+            <EmptyStage returning={returning} />
+          )}
+        </section>
+        <section id="up-next">
+          <UpNextList upNext={upNext} running={active !== undefined} />
+        </section>
+        <section id="strip">
+          <Strip of={recent} urls={urls} />
+        </section>
+        <Code baseUrl={baseUrl} />
+      </div>
+    </Layout>
+  )
+}
 
 /** Written by the page's script, from the form as it is. */
-const Code = ({ baseUrl }: { baseUrl: string }) => (
-  <section
-    id="code"
-    class="card code"
-    aria-labelledby="code-title"
-    data-samples={JSON.stringify(wholePrograms(baseUrl, '{request}'))}
-    hidden
-  >
-    <details>
-      <summary>
-        <h2 id="code-title">The same, as code</h2>
-      </summary>
-      <div class="row apart">
-        <div class="tabs" role="tablist" aria-labelledby="code-title">
-          {LANGUAGES.map(([language, name], n) => (
-            <button
-              class="plain"
-              type="button"
-              role="tab"
-              id={`tab-${language}`}
-              data-language={language}
-              aria-controls="code-panel"
-              aria-selected={n === 0 ? 'true' : 'false'}
-              tabindex={n === 0 ? 0 : -1}
-            >
-              {name}
-            </button>
-          ))}
+const Code = ({ baseUrl }: { baseUrl: string }) => {
+  const words = useTexts().playground.code
+  return (
+    <section
+      id="code"
+      class="card code"
+      aria-labelledby="code-title"
+      data-samples={JSON.stringify(wholePrograms(baseUrl, '{request}'))}
+      hidden
+    >
+      <details>
+        <summary>
+          <h2 id="code-title">{words.title}</h2>
+        </summary>
+        <div class="row apart">
+          <div class="tabs" role="tablist" aria-labelledby="code-title">
+            {LANGUAGES.map(([language, name], n) => (
+              <button
+                class="plain"
+                type="button"
+                role="tab"
+                id={`tab-${language}`}
+                data-language={language}
+                aria-controls="code-panel"
+                aria-selected={n === 0 ? 'true' : 'false'}
+                tabindex={n === 0 ? 0 : -1}
+              >
+                {name}
+              </button>
+            ))}
+          </div>
+          <button class="small" type="button" data-copy="#code-text">
+            {words.copy}
+          </button>
         </div>
-        <button class="small" type="button" data-copy="#code-text">
-          Copy
-        </button>
-      </div>
-      <pre id="code-panel" role="tabpanel" aria-labelledby="tab-curl" tabindex={0}>
-        <code id="code-text" />
-      </pre>
-      <p class="small quiet">
-        It reads your key from <code>EASEL_KEY</code>: <a href="/keys">create one</a>, or see the{' '}
-        <a href="/docs">API reference</a>.
-      </p>
-    </details>
-  </section>
-)
+        <pre id="code-panel" role="tabpanel" aria-labelledby="tab-curl" tabindex={0}>
+          <code id="code-text" />
+        </pre>
+        <p class="small quiet">
+          {words.about(
+            <code>EASEL_KEY</code>,
+            (text) => (
+              <a href="/keys">{text}</a>
+            ),
+            (text) => (
+              <a href="/docs">{text}</a>
+            ),
+          )}
+        </p>
+      </details>
+    </section>
+  )
+}

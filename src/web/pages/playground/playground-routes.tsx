@@ -77,7 +77,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const models = inPlace(enabled).sort((a, b) => Number(b.id === usual?.id) - Number(a.id === usual?.id))
     const offered = { models, includes, standingOf, hold, saved }
     const props = { signedIn, ...offered, active, upNext, ended, recent, returning, baseUrl, urls: ports.images }
-    const problem = shown.problem ?? planProblem(signedIn.caller.account)
+    const problem = shown.problem ?? planProblem(signedIn.caller.account, request.texts)
     const editing = upNext.ideas.find(({ id }) => id === shown.editing)?.id
     return sendPage(reply, <PlaygroundPage {...props} {...shown} {...{ problem, editing }} />)
   }
@@ -88,6 +88,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
 
   app.post('/playground', { schema: { body: submitBody } }, async (request, reply) => {
     const { to, idea: editing, settings, ...form } = request.body
+    const words = request.texts.playground
     const refuse = async (status: number, problem: Problem, active?: Active) => {
       reply.code(status)
       if (!isFragment(request)) return showPage(request, reply, () => ({ ...ASKED, form, problem, editing }))
@@ -108,23 +109,23 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       const includes = ({ id }: ModelVersion) => isAllowedModel(request.caller, id)
       return showPage(request, reply, ({ models }) => ({
         ...ASKED,
-        ...applied(chosen, form, models, includes),
+        ...applied(chosen, form, models, includes, request.texts),
         editing,
       }))
     }
     if (to === 'save-settings') {
-      const unfit = settingsProblem(form)
+      const unfit = settingsProblem(form, request.texts)
       if (unfit) return refuse(400, unfit)
       const naming = { name: '', style: '', form }
       if (!isFragment(request))
         return showPage(request, reply, () => ({ ...ASKED, form, editing, settings: { naming } }))
       return sendFragment(reply, <NamingAsked saved={await ports.savedSettings.list(accountId)} naming={naming} />)
     }
-    if (isBlank(form.prompt)) return refuse(400, { text: 'Write a prompt first.', field: 'prompt' })
+    if (isBlank(form.prompt)) return refuse(400, { text: words.problems.noPrompt, field: 'prompt' })
     const checked = generateBody.safeParse(bodyOf(form))
     if (!checked.success) {
       const [issue] = checked.error.issues
-      const text = inWords(issue?.message ?? 'The form is not complete: check its fields.')
+      const text = issue ? inWords(issue.message, request.texts) : words.problems.incomplete
       return refuse(400, { text, field: issue?.path.join('.') })
     }
     const { modelVersionId, ...drawing } = checked.data
@@ -150,11 +151,12 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
       const { retryAfterSeconds } = error.detail
       if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
       const active = error.code === 'active_generation' ? await activeOf(ports, request) : undefined
-      return refuse(statusOf(error.code), problemOf(error), active)
+      return refuse(statusOf(error.code), problemOf(error, request.texts), active)
     }
   })
 
-  app.post('/playground/check', { schema: { body: formBody } }, async ({ body: form, caller }, reply) => {
+  app.post('/playground/check', { schema: { body: formBody } }, async ({ body: form, caller, texts }, reply) => {
+    const words = texts.playground.check
     const checked = generateBody.safeParse(bodyOf(form))
     // What is blank or wrong is said when it is submitted: nobody is disturbed while typing.
     if (!checked.success) return sendFragment(reply, NOTHING)
@@ -163,20 +165,21 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const asked = { prompt, negativePrompt, nsfwModel: model?.nsfw ?? false }
     const verdict = await checkPrompt(ports, caller.account.id, asked).catch(() => undefined)
     if (!verdict?.flagged) return sendFragment(reply, NOTHING)
-    if (!verdict.category) return sendFragment(reply, <p class="hint small">Moderation would refuse this prompt.</p>)
-    const field = verdict.parameter === 'prompt' ? 'prompt' : 'negative prompt'
-    return sendFragment(
-      reply,
-      <p class="hint small">
-        Moderation would refuse this {field}: <bdi>{verdict.category}</bdi>
+    if (!verdict.category) return sendFragment(reply, <p class="hint small">{words.refused}</p>)
+    const why = (
+      <>
+        <bdi>{verdict.category}</bdi>
         {verdict.matched.map((word, n) => (
           <>
-            {n === 0 ? ' (' : ', '}“<bdi>{word}</bdi>”
+            {n === 0 ? ' (' : ', '}
+            {words.quoted(<bdi>{word}</bdi>)}
           </>
         ))}
-        {verdict.matched.length > 0 && ')'}. Rephrase it before you generate.
-      </p>,
+        {verdict.matched.length > 0 && ')'}
+      </>
     )
+    const field = verdict.parameter === 'prompt' ? 'prompt' : 'negative_prompt'
+    return sendFragment(reply, <p class="hint small">{words.because(field, why)}</p>)
   })
 
   app.get('/playground/hold', { schema: { querystring: chosenModel } }, async (request, reply) => {

@@ -1,30 +1,33 @@
 import type { Account } from '../../../core/accounts/account.js'
 import { type AppError, noActiveSubscription } from '../../../core/errors.js'
 import { inWords } from '../../texts/refusals.js'
+import type { Texts } from '../../texts/texts.js'
 import type { Problem } from './playground-form.js'
 
 /** Said before anybody writes a prompt in vain. */
-export const planProblem = ({ subscription }: Account): Problem | undefined =>
-  subscription?.status === 'active' ? undefined : problemOf(noActiveSubscription(subscription))
+export const planProblem = ({ subscription }: Account, texts: Texts): Problem | undefined =>
+  subscription?.status === 'active' ? undefined : problemOf(noActiveSubscription(subscription), texts)
 
 /** What a refusal means on this page. */
-export function problemOf({ code, message, detail }: AppError): Problem {
+export function problemOf({ code, message, detail }: AppError, texts: Texts): Problem {
+  const words = texts.playground.problems
+  const text = inWords(message, texts)
   const field = detail.parameter
   switch (code) {
     case 'subscription_required':
-      return { text: message, link: ['/account', 'See your plan.'] }
+      return { text, link: ['/account', words.plan] }
     case 'insufficient_credits':
-      return { text: message, link: ['/account', 'See your credits.'] }
+      return { text, link: ['/account', words.credits] }
     case 'active_generation':
-      return { text: 'One generation is running already. Press Add to Up next to have this drawn after it, or wait.' }
+      return { text: words.running }
     case 'not_found':
     case 'model_unavailable':
-      if (field === undefined) return { text: message }
-      if (detail.plan !== undefined) return { text: message, link: ['/account', 'See your plan.'], field }
-      return { text: 'This model is not on offer any more. Choose another one.', field }
+      if (field === undefined) return { text }
+      if (detail.plan !== undefined) return { text, link: ['/account', words.plan], field }
+      return { text: words.modelGone, field }
     case 'unauthorized':
-      return { text: 'Your account can no longer be used from here.', link: ['/sign-in', 'Sign in again.'] }
+      return { text: words.account, link: ['/sign-in', words.signIn] }
     default:
-      return { text: inWords(message), field }
+      return { text, field }
   }
 }

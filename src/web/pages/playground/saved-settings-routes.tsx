@@ -51,10 +51,11 @@ export function savedSettingsRoutes(
 
   app.post('/playground/settings', { schema: { body: newSettings } }, async (request, reply) => {
     const { name, style, replace, settings: form } = request.body
+    const words = request.texts.playground.saved
     const show = (said: { naming?: Naming; done?: string }) =>
       isFragment(request) ? sendBlock(request, reply, said) : showPage(request, reply, { form, ...said })
     const naming = { name, style, form }
-    const unfit = settingsProblem(form)
+    const unfit = settingsProblem(form, request.texts)
     if (unfit) {
       reply.code(400)
       return show({ naming: { ...naming, problem: unfit.text } })
@@ -62,8 +63,8 @@ export function savedSettingsRoutes(
     try {
       const named = { name, style, body: settingsOf(form) }
       const outcome = await saveSettings(savedSettings, request.caller.account.id, named, replace === 'yes')
-      if (outcome === 'saved') return await show({ done: `Saved as “${name.trim()}”.` })
-      const problem = `You have settings named “${name.trim()}”: choose another name, or replace them.`
+      if (outcome === 'saved') return await show({ done: words.done(name.trim()) })
+      const problem = words.taken(name.trim())
       return await show({ naming: { ...naming, problem, isTaken: true } })
     } catch (error) {
       return show({ naming: { ...naming, problem: refusalMessage(error, reply) } })
@@ -82,6 +83,7 @@ export function savedSettingsRoutes(
         return sendBlock(request, reply, { problem: refusalMessage(error, reply) })
       }
     if (!isFragment(request)) return reply.redirect('/playground#saved-settings', 303)
-    return sendBlock(request, reply, { done: request.body.do === 'delete' ? 'Deleted.' : 'Renamed.' })
+    const { removed, renamed } = request.texts.playground.saved
+    return sendBlock(request, reply, { done: request.body.do === 'delete' ? removed : renamed })
   })
 }

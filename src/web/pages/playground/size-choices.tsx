@@ -1,3 +1,4 @@
+import { useTexts } from '../../texts/texts.js'
 import { Choice, Choices, NumberField } from './choices.js'
 import { CUSTOM, customSize, type Form, SHAPES, type Shape, shapeValue } from './form.js'
 import type { factsOf } from './model-facts.js'
@@ -8,15 +9,16 @@ interface SizeChoicesProps extends Pick<ReturnType<typeof factsOf>, 'own' | 'lim
 
 /** The shapes, and the fields of a size of one's own, which are in view once that is chosen. */
 export function SizeChoices({ form, own, limits }: SizeChoicesProps) {
+  const words = useTexts().playground.sizes
   const custom = customSize(form)
   return (
     <>
-      <Choices of="Shape" class="shapes">
+      <Choices of={words.label} class="shapes">
         <Choice name="shape" value="" checked={form.shape === ''}>
           <span class="outline">
             <span class="own" />
           </span>
-          <b>Default</b>
+          <b>{words.byDefault}</b>
           <span class="small quiet" id="own-size">
             {own.width}×{own.height}
           </span>
@@ -25,20 +27,20 @@ export function SizeChoices({ form, own, limits }: SizeChoicesProps) {
           <ShapeChoice shape={shape} checked={shapeValue(shape) === form.shape} />
         ))}
         <Choice name="shape" value={CUSTOM} checked={custom !== undefined}>
-          <b>Custom size</b>
+          <b>{words.custom}</b>
         </Choice>
       </Choices>
       <div class="custom">
         <NumberField
           name="width"
-          label="Width"
+          label={words.width}
           value={custom?.width ?? ''}
           {...limits.width}
           placeholder={`${own.width}`}
         />
         <NumberField
           name="height"
-          label="Height"
+          label={words.height}
           value={custom?.height ?? ''}
           {...limits.height}
           placeholder={`${own.height}`}
@@ -46,10 +48,10 @@ export function SizeChoices({ form, own, limits }: SizeChoicesProps) {
         {/* The page's script does what they say. */}
         <p class="row small" id="sides" hidden>
           <button id="swap" class="small" type="button">
-            Swap
+            {words.swap}
           </button>
           <label class="row">
-            <input id="keep-ratio" type="checkbox" /> Keep the ratio
+            <input id="keep-ratio" type="checkbox" /> {words.keepRatio}
           </label>
         </p>
       </div>
@@ -68,7 +70,7 @@ function ShapeChoice({ shape, checked }: { shape: Shape; checked: boolean }) {
       <span class="outline">
         <span style={`width: ${Math.round(width * scale)}px; height: ${Math.round(height * scale)}px`} />
       </span>
-      <b>{name}</b>
+      <b>{useTexts().playground.sizes.shapes[name]}</b>
       <span class="small quiet">
         {width}×{height}
       </span>

@@ -4,8 +4,8 @@ import type { Polled } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
 import { urlsFor } from '../../parts/image-urls.js'
-import { counted } from '../../parts/text.js'
 import { inWords } from '../../texts/refusals.js'
+import { type Texts, useTexts } from '../../texts/texts.js'
 import { type Held, HoldNotice } from './hold.js'
 
 /** Where an element of the page goes that is not the one that was asked for. */
@@ -32,8 +32,6 @@ export interface Active {
 
 export type ImageUrls = Pick<ImageStore, 'url' | 'thumbnailUrl'>
 
-export const creditsText = (count: number) => counted(count, 'credit')
-
 const ratioOf = ({ width, height }: Pick<PastGeneration, 'width' | 'height'>) =>
   `--ratio: ${width / height}; aspect-ratio: ${width} / ${height}`
 
@@ -51,35 +49,41 @@ export const ActiveStage = ({ active }: { active: Active }) => (
 )
 
 /** What the stream replaces whenever the status or the place changes. */
-export const ActiveState = ({ active: { generation, now, eta, hold } }: { active: Active }) => (
-  <>
-    <div id="preview" class="frames" data-count={generation.batchSize} aria-hidden="true">
-      <Blanks of={generation} />
-    </div>
-    <div class="row apart">
-      <h2>{now.status === 'queued' ? <Waiting place={now.queuePosition} hold={hold} /> : 'Drawing…'}</h2>
-      <form
-        method="post"
-        action={`/playground/${generation.id}/cancel`}
-        hx-post={`/playground/${generation.id}/cancel`}
-        hx-target="#problem"
-      >
-        <button class="small" type="submit">
-          Cancel
-        </button>
-      </form>
-    </div>
-    <div id="progress">{hold ? <HoldNotice of={hold} /> : <ProgressBar now={now} eta={eta} />}</div>
-    <p class="quiet small">You can leave: it goes on without you, and is here or in the gallery when you come back.</p>
-  </>
-)
+export const ActiveState = ({ active: { generation, now, eta, hold } }: { active: Active }) => {
+  const words = useTexts().playground.stage
+  return (
+    <>
+      <div id="preview" class="frames" data-count={generation.batchSize} aria-hidden="true">
+        <Blanks of={generation} />
+      </div>
+      <div class="row apart">
+        <h2>{now.status === 'queued' ? <Waiting place={now.queuePosition} hold={hold} /> : words.drawing}</h2>
+        <form
+          method="post"
+          action={`/playground/${generation.id}/cancel`}
+          hx-post={`/playground/${generation.id}/cancel`}
+          hx-target="#problem"
+        >
+          <button class="small" type="submit">
+            {words.cancel}
+          </button>
+        </form>
+      </div>
+      <div id="progress">{hold ? <HoldNotice of={hold} /> : <ProgressBar now={now} eta={eta} />}</div>
+      <p class="quiet small">{words.leave}</p>
+    </>
+  )
+}
 
-const Waiting = ({ place, hold }: { place: number; hold: Held | undefined }) => (
-  <>
-    {place <= 1 ? 'First in the queue' : `Place ${place} in the queue`}
-    {hold && ', on hold'}
-  </>
-)
+const Waiting = ({ place, hold }: { place: number; hold: Held | undefined }) => {
+  const words = useTexts().playground.stage
+  return (
+    <>
+      {words.place(place)}
+      {hold && words.onHold}
+    </>
+  )
+}
 
 const Blanks = ({ of: generation, from = 0 }: { of: PastGeneration; from?: number }) => (
   <>
@@ -91,13 +95,14 @@ const Blanks = ({ of: generation, from = 0 }: { of: PastGeneration; from?: numbe
 
 /** Not announced: a screen reader would read every percent. */
 export const ProgressBar = ({ now, eta }: Pick<Active, 'now' | 'eta'>) => {
+  const words = useTexts().playground.stage
   const share = now.status === 'processing' ? now.progress : undefined
   return (
     <>
-      <progress aria-label="Progress" {...(share === undefined ? {} : { value: share, max: 1 })} />
+      <progress aria-label={words.progress} {...(share === undefined ? {} : { value: share, max: 1 })} />
       <span class="row apart small quiet" aria-hidden="true">
         <span>{share === undefined ? '' : `${Math.round(share * 100)} %`}</span>
-        <span>{eta === undefined ? '' : `about ${eta < 90 ? `${eta} s` : `${Math.ceil(eta / 60)} min`} left`}</span>
+        <span>{eta === undefined ? '' : words.left(eta)}</span>
       </span>
     </>
   )
@@ -112,8 +117,10 @@ export const Preview = ({ of: generation, image }: { of: PastGeneration; image: 
 )
 
 /** How it ended: the images, or why there are none and what was given back. */
-export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls: ImageUrls }) =>
-  generation.status === 'succeeded' ? (
+export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls: ImageUrls }) => {
+  const texts = useTexts()
+  const words = texts.playground.stage
+  return generation.status === 'succeeded' ? (
     <div class="job">
       {generation.images.length > 0 && (
         <div class="frames" data-count={generation.images.length}>
@@ -124,19 +131,20 @@ export const EndedStage = ({ of: generation, urls }: { of: PastGeneration; urls:
       )}
       <div class="row apart">
         <span>
-          <b>{generation.images.length > 0 ? `Done${tookText(generation)}` : 'Removed'}</b> ·{' '}
+          <b>{generation.images.length > 0 ? words.done(secondsOf(generation)) : words.removed}</b> ·{' '}
           <bdi>{generation.modelName}</bdi> · {sizeText(generation)}
         </span>
-        <a href="/gallery">All your images</a>
+        <a href="/gallery">{words.all}</a>
       </div>
     </div>
   ) : (
     <div class="empty">
-      <h2>{generation.error === CANCELED ? 'Canceled' : 'No image this time'}</h2>
-      {generation.error && generation.error !== CANCELED && <p>{inWords(generation.error)}</p>}
-      <p>{refundText(generation)}</p>
+      <h2>{generation.error === CANCELED ? words.canceled : words.none}</h2>
+      {generation.error && generation.error !== CANCELED && <p>{inWords(generation.error, texts)}</p>}
+      <p>{refundText(generation, texts)}</p>
     </div>
   )
+}
 
 interface ResultProps {
   readonly of: PastGeneration
@@ -146,15 +154,19 @@ interface ResultProps {
 }
 
 /** What stands on the stage after an end: after a cancellation, the result before it. */
-export const Result = ({ of: generation, recent: [before], urls }: ResultProps) =>
-  generation.error === CANCELED && before ? (
+export const Result = ({ of: generation, recent: [before], urls }: ResultProps) => {
+  const texts = useTexts()
+  return generation.error === CANCELED && before ? (
     <>
-      <p class="done">Canceled. {refundText(generation)}</p>
+      <p class="done">
+        {texts.playground.stage.canceled}. {refundText(generation, texts)}
+      </p>
       <EndedStage of={before} urls={urls} />
     </>
   ) : (
     <EndedStage of={generation} urls={urls} />
   )
+}
 
 /** Of its images; once they are removed, the one that was asked for. */
 const sizeText = ({ images: [image], ...generation }: PastGeneration) => {
@@ -162,13 +174,11 @@ const sizeText = ({ images: [image], ...generation }: PastGeneration) => {
   return `${width} × ${height}`
 }
 
-const tookText = ({ startedAt, finishedAt }: PastGeneration) =>
-  startedAt && finishedAt ? ` in ${Math.max(0.1, (+finishedAt - +startedAt) / 1000).toFixed(1)} s` : ''
+const secondsOf = ({ startedAt, finishedAt }: PastGeneration) =>
+  startedAt && finishedAt ? Math.max(0.1, (+finishedAt - +startedAt) / 1000) : undefined
 
-const refundText = ({ refunded }: PastGeneration) =>
-  refunded === 0
-    ? 'Nothing was charged.'
-    : `${creditsText(refunded)} ${refunded === 1 ? 'was' : 'were'} given back to you.`
+const refundText = ({ refunded }: PastGeneration, { playground: { stage } }: Texts) =>
+  refunded === 0 ? stage.notCharged : stage.refunded(refunded)
 
 interface PictureProps {
   readonly of: PastGeneration
@@ -176,35 +186,39 @@ interface PictureProps {
   readonly urls: ImageUrls
 }
 
-const Picture = ({ of: generation, image: { slug, seed, width, height, hasThumbnail }, urls }: PictureProps) => (
-  <figure style={ratioOf(generation).split(';')[0]}>
-    <a href={`/image/${slug}`} data-large={urls.url(slug)}>
-      <img
-        src={urls.url(slug)}
-        // Several stand side by side, each about as large as its thumbnail.
-        srcset={
-          hasThumbnail && generation.images.length > 1
-            ? `${urls.thumbnailUrl(slug)} 1x, ${urls.url(slug)} 1.5x`
-            : undefined
-        }
-        alt={generation.prompt}
-        width={width}
-        height={height}
-      />
-    </a>
-    <figcaption>
-      <a class="seed" href={`/playground?from=${slug}&seed=1`} data-seed={seed} title="Use this seed again">
-        <span class="hidden-visually">Use </span>seed {seed}
+const Picture = ({ of: generation, image: { slug, seed, width, height, hasThumbnail }, urls }: PictureProps) => {
+  const words = useTexts().playground.stage
+  return (
+    <figure style={ratioOf(generation).split(';')[0]}>
+      <a href={`/image/${slug}`} data-large={urls.url(slug)}>
+        <img
+          src={urls.url(slug)}
+          // Several stand side by side, each about as large as its thumbnail.
+          srcset={
+            hasThumbnail && generation.images.length > 1
+              ? `${urls.thumbnailUrl(slug)} 1x, ${urls.url(slug)} 1.5x`
+              : undefined
+          }
+          alt={generation.prompt}
+          width={width}
+          height={height}
+        />
       </a>
-      <span class="row">
-        <a href={`/playground?from=${slug}`}>Remix</a>
-        <a href={urls.url(slug)} download={`${slug}.png`}>
-          Download
+      <figcaption>
+        <a class="seed" href={`/playground?from=${slug}&seed=1`} data-seed={seed} title={words.seedAgain}>
+          <span class="hidden-visually">{words.use} </span>
+          {words.seed(seed)}
         </a>
-      </span>
-    </figcaption>
-  </figure>
-)
+        <span class="row">
+          <a href={`/playground?from=${slug}`}>{words.remix}</a>
+          <a href={urls.url(slug)} download={`${slug}.png`}>
+            {words.download}
+          </a>
+        </span>
+      </figcaption>
+    </figure>
+  )
+}
 
 export const EXAMPLES = [
   'A lighthouse keeper reading by storm light, oil on canvas',
@@ -213,19 +227,22 @@ export const EXAMPLES = [
 ] as const
 
 /** Before the first image, and after a break. */
-export const EmptyStage = ({ returning }: { returning: boolean }) => (
-  <div class="empty">
-    <h2>{returning ? 'The easel is free' : 'Nothing on the easel yet'}</h2>
-    <p>Write a prompt, or begin with one of these:</p>
-    <ul class="examples">
-      {EXAMPLES.map((prompt) => (
-        <li>
-          <a href={`/playground?prompt=${encodeURIComponent(prompt)}`} data-prompt={prompt}>
-            {prompt}
-          </a>
-        </li>
-      ))}
-    </ul>
-    {returning && <a href="/gallery">All your images</a>}
-  </div>
-)
+export const EmptyStage = ({ returning }: { returning: boolean }) => {
+  const words = useTexts().playground.stage
+  return (
+    <div class="empty">
+      <h2>{returning ? words.free : words.nothing}</h2>
+      <p>{words.begin}</p>
+      <ul class="examples">
+        {EXAMPLES.map((prompt) => (
+          <li>
+            <a href={`/playground?prompt=${encodeURIComponent(prompt)}`} data-prompt={prompt}>
+              {prompt}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {returning && <a href="/gallery">{words.all}</a>}
+    </div>
+  )
+}

@@ -9,6 +9,7 @@ import { watchRevocations } from '../../../http/shared/authentication.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { createEventStreams, sendEvents } from '../../../http/shared/server-sent-events.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
+import { TextsOfPage } from '../../texts/texts.js'
 import { Changes } from './changes.js'
 import { ActiveState, Partial, Preview, ProgressBar, Result } from './stage.js'
 import { creditsOf, recentOf, stateOf, upNextOf } from './state.js'
@@ -28,8 +29,10 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
     const { account } = request.caller
     const { id } = request.params
     const stream = streams.open(account.id)
-    const tell = (fragment: VNode) => stream.send('', render(fragment))
-    const show = (kind: string, fragment: VNode) => stream.sendLatest('', render(fragment), kind)
+    const rendered = (fragment: VNode) =>
+      render(<TextsOfPage.Provider value={request.texts}>{fragment}</TextsOfPage.Provider>)
+    const tell = (fragment: VNode) => stream.send('', rendered(fragment))
+    const show = (kind: string, fragment: VNode) => stream.sendLatest('', rendered(fragment), kind)
 
     let shown: Awaited<ReturnType<typeof stateOf>>
     const showState = async (seen: Polled) => {

@@ -3,8 +3,8 @@ import { priceOf } from '../../../core/catalog/price.js'
 import { filledFor } from '../../../core/generations/submit/requested.js'
 import { goesOn, type Idea, type UpNext } from '../../../core/up-next/up-next.js'
 import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
-import { counted } from '../../parts/text.js'
 import { inWords } from '../../texts/refusals.js'
+import { type Texts, useTexts } from '../../texts/texts.js'
 
 /** What is up next, with the models on offer, by which it is named and priced. */
 export interface UpNextView extends UpNext {
@@ -18,6 +18,7 @@ interface ListProps {
 
 /** What #up-next holds: nothing where nothing is lined up. */
 export function UpNextList({ upNext, running }: ListProps) {
+  const words = useTexts().playground.upNext
   const { ideas, paused, models } = upNext
   if (ideas.length === 0 && paused !== 'by_person') return null
   return (
@@ -25,20 +26,20 @@ export function UpNextList({ upNext, running }: ListProps) {
       {/* The next one begins by itself: the page looks until it has. */}
       {!running && goesOn(upNext) && <div hx-get="/playground/up-next" hx-trigger="every 1s" hx-swap="none" />}
       <div class="row apart">
-        <h2 id="up-next-title">Up next</h2>
+        <h2 id="up-next-title">{words.title}</h2>
         <form class="row" method="post" action="/playground/up-next" hx-post="/playground/up-next" hx-target="#problem">
           <button id="up-next-pause" class="small" type="submit" name="do" value={paused === null ? 'pause' : 'go-on'}>
-            {paused === null ? 'Pause' : 'Go on'}
+            {paused === null ? words.pause : words.goOn}
           </button>
           {ideas.length > 0 && (
-            <button class="small danger" type="submit" name="do" value="clear" data-confirm="Really remove all?">
-              Clear
+            <button class="small danger" type="submit" name="do" value="clear" data-confirm={words.clearConfirm}>
+              {words.clear}
             </button>
           )}
         </form>
       </div>
       <p class="quiet small" role="status">
-        {sentenceOf(upNext, running)}
+        {sentenceOf(upNext, running, words)}
       </p>
       {ideas.length > 0 && (
         <ol class="ideas" aria-labelledby="up-next-title">
@@ -51,14 +52,11 @@ export function UpNextList({ upNext, running }: ListProps) {
   )
 }
 
-function sentenceOf({ ideas, paused }: UpNext, running: boolean): string {
-  const count = counted(ideas.length, 'idea')
-  if (paused === 'by_person')
-    return ideas.length === 0
-      ? 'Paused. Ideas that you add wait here until you press Go on.'
-      : `${count}. Paused: press Go on to have the first one drawn.`
-  if (paused === 'by_refusal') return `${count}. Paused, because one was refused. Edit or remove it, then press Go on.`
-  return `${count}. ${running ? 'The first one begins when the one above has ended' : 'The first one begins in a moment'}, also while you are away; each is charged when it begins.`
+function sentenceOf({ ideas, paused }: UpNext, running: boolean, words: Texts['playground']['upNext']): string {
+  const count = words.ideas(ideas.length)
+  if (paused === 'by_person') return ideas.length === 0 ? words.pausedEmpty : words.paused(count)
+  if (paused === 'by_refusal') return words.refused(count)
+  return words.waiting(count, running)
 }
 
 /** As much of a prompt as its lines show: there may be many long ones. */
@@ -68,62 +66,70 @@ function beginning(prompt: string): string {
   return letters.length <= SHOWN ? prompt : `${letters.slice(0, SHOWN).join('')}…`
 }
 
-const IdeaLine = ({ idea: { id, body, refusal }, models }: { idea: Idea; models: readonly ModelVersion[] }) => (
-  <li id={`idea-${id}`}>
-    <p class="idea" dir="auto">
-      {beginning(`${body.prompt}`)}
-    </p>
-    {refusal && <p class="problem">{inWords(refusal)}</p>}
-    <div class="row apart">
-      <p class="quiet small">
-        <Facts body={body} models={models} />
+const IdeaLine = ({ idea: { id, body, refusal }, models }: { idea: Idea; models: readonly ModelVersion[] }) => {
+  const texts = useTexts()
+  const words = texts.playground.upNext
+  return (
+    <li id={`idea-${id}`}>
+      <p class="idea" dir="auto">
+        {beginning(`${body.prompt}`)}
       </p>
-      <form
-        class="row"
-        method="post"
-        action={`/playground/up-next/${id}`}
-        hx-post={`/playground/up-next/${id}`}
-        hx-target="#problem"
-      >
-        <button class="small" id={`up-${id}`} type="submit" name="do" value="up" aria-describedby={`idea-${id}`}>
-          <span class="hidden-visually">Move </span>
-          <span aria-hidden="true">↑</span>
-          <span class="hidden-visually">up</span>
-        </button>
-        <button class="small" id={`down-${id}`} type="submit" name="do" value="down" aria-describedby={`idea-${id}`}>
-          <span class="hidden-visually">Move </span>
-          <span aria-hidden="true">↓</span>
-          <span class="hidden-visually">down</span>
-        </button>
-        <a class="button small" href={`/playground?idea=${id}`}>
-          Edit
-        </a>
-        <button class="small" type="submit" name="do" value="remove">
-          Remove
-        </button>
-      </form>
-    </div>
-  </li>
-)
+      {refusal && <p class="problem">{inWords(refusal, texts)}</p>}
+      <div class="row apart">
+        <p class="quiet small">
+          <Facts body={body} models={models} />
+        </p>
+        <form
+          class="row"
+          method="post"
+          action={`/playground/up-next/${id}`}
+          hx-post={`/playground/up-next/${id}`}
+          hx-target="#problem"
+        >
+          <button class="small" id={`up-${id}`} type="submit" name="do" value="up" aria-describedby={`idea-${id}`}>
+            <span class="hidden-visually">{words.move} </span>
+            <span aria-hidden="true">↑</span>
+            <span class="hidden-visually">{words.up}</span>
+          </button>
+          <button class="small" id={`down-${id}`} type="submit" name="do" value="down" aria-describedby={`idea-${id}`}>
+            <span class="hidden-visually">{words.move} </span>
+            <span aria-hidden="true">↓</span>
+            <span class="hidden-visually">{words.down}</span>
+          </button>
+          <a class="button small" href={`/playground?idea=${id}`}>
+            {words.edit}
+          </a>
+          <button class="small" type="submit" name="do" value="remove">
+            {words.remove}
+          </button>
+        </form>
+      </div>
+    </li>
+  )
+}
 
 /** With which model, how large and how many it is drawn, and what that costs now. */
 function Facts({ body, models }: Pick<Idea, 'body'> & { models: readonly ModelVersion[] }) {
+  const texts = useTexts()
   const { data } = generateBody.safeParse(body)
   const model = data && models.find(({ id }) => id === data.modelVersionId)
-  if (!data || !model) return <>Its model is not on offer any more.</>
+  if (!data || !model) return <>{texts.playground.upNext.noModel}</>
   const drawn = filledFor(model.parameters, data)
   return (
     <>
-      <bdi>{model.modelName}</bdi> · {drawn.width}×{drawn.height} · {counted(drawn.batchSize, 'image')} ·{' '}
-      {counted(priceOf(model, drawn), 'credit')}
+      <bdi>{model.modelName}</bdi> · {drawn.width}×{drawn.height} · {texts.images(drawn.batchSize)} ·{' '}
+      {texts.credits(priceOf(model, drawn))}
     </>
   )
 }
 
 /** Above the fields of an idea that is being changed. */
-export const Editing = ({ id }: { id: string }) => (
-  <p class="hint small">
-    <input type="hidden" name="idea" value={id} />
-    You are changing an idea that is up next. <a href="/playground">Leave it as it is</a>
-  </p>
-)
+export const Editing = ({ id }: { id: string }) => {
+  const words = useTexts().playground.upNext
+  return (
+    <p class="hint small">
+      <input type="hidden" name="idea" value={id} />
+      {words.editing} <a href="/playground">{words.leave}</a>
+    </p>
+  )
+}

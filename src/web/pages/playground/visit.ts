@@ -47,7 +47,7 @@ export const ASKED = { example: false, plain: false } as const
 /** The form of a visit: from an image, else as it was used last, else with an example that one key press draws. */
 export async function formFor(
   ports: WebsitePorts,
-  { caller }: FastifyRequest,
+  { caller, texts }: FastifyRequest,
   { from, seed, model, prompt, write, idea: edited, settings }: z.output<typeof visitQuery>,
   { models, usual: general }: Offer,
   latest: Form | undefined,
@@ -73,21 +73,22 @@ export async function formFor(
     ...(prompt && { prompt: prompt }),
   }
   const includes = ({ id }: ModelVersion) => isAllowedModel(caller, id)
-  const { form, problem: unapplied } = settings ? applied(saved, asked, models, includes) : { form: asked }
+  const { form, problem: unapplied } = settings ? applied(saved, asked, models, includes, texts) : { form: asked }
   const source = image && (await ports.history.generation(caller.account.id, image.generationId))
   const example = before.prompt === form.prompt && !image && !idea && !latest
-  const missing = isOffered(form) ? undefined : isOffered(form, models) ? NOT_IN_PLAN : NOT_OFFERED
+  const words = texts.playground.problems
+  const missing = isOffered(form) ? undefined : { text: isOffered(form, models) ? words.notInPlan : words.notOffered }
   const isLost = from !== '' && !image
   const isBegun = edited !== undefined && !idea
-  const problem =
+  const problem: Problem | undefined =
     models.length === 0
-      ? NO_MODELS
+      ? { text: words.noModels }
       : included.length === 0
-        ? NONE_IN_PLAN
+        ? { text: words.noneInPlan, link: ['/account', words.plan] }
         : isLost
-          ? LOST
+          ? { text: words.lost }
           : isBegun
-            ? BEGUN
+            ? { text: words.begun }
             : (unapplied ?? missing)
   return {
     form: isOffered(form) ? form : { ...form, model_version_id: blankForm(usual).model_version_id },
@@ -96,14 +97,3 @@ export async function formFor(
     editing: idea?.id,
   }
 }
-
-const NO_MODELS = { text: 'No model is on offer right now. Come back a little later.' }
-
-const NONE_IN_PLAN = {
-  text: 'No model of your plan is on offer right now.',
-  link: ['/account', 'See your plan.'],
-} as const
-const LOST = { text: 'This image is not among yours, or was removed: begin with a prompt of your own.' }
-const BEGUN = { text: 'This idea is not in Up next any more: it was begun or removed.' }
-const NOT_OFFERED = { text: 'That model is not on offer any more: check which one is chosen.' }
-const NOT_IN_PLAN = { text: 'Your plan does not include that model: check which one is chosen.' }

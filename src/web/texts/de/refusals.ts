@@ -46,4 +46,77 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
   ],
   ['This server is restarting. Try again in a moment.', 'Dieser Server startet neu. Versuche es gleich noch einmal.'],
   ['from must not be after the last day.', 'Der erste Tag darf nicht nach dem letzten liegen.'],
+  [
+    'No active subscription: {} to generate images.',
+    'Kein aktives Abo: Ohne ein Abo kannst du keine Bilder erstellen.',
+  ],
+  [
+    'Your plan "{}" does not include {}. Choose another one, or change your plan.',
+    'Dein Abo „{}“ enthält dieses Modell nicht. Wähle ein anderes, oder ändere dein Abo.',
+  ],
+  [
+    'Insufficient credits: this generation needs {} and the account holds {}. Add credits and try again.',
+    'Zu wenig Credits: Diese Generierung kostet {}, und du hast {}. Lade Credits nach, und versuche es noch einmal.',
+  ],
+  [
+    'Prompt flagged by moderation: {}{}. Rephrase it and try again.',
+    'Die Moderation hat den Prompt abgelehnt: {}{}. Formuliere ihn um, und versuche es noch einmal.',
+  ],
+  ['Prompt flagged by moderation: {}.', 'Die Moderation hat den Prompt abgelehnt: {}.'],
+  [
+    'The prompt could not be checked by moderation right now. Try again in a moment.',
+    'Die Moderation konnte den Prompt gerade nicht prüfen. Versuche es gleich noch einmal.',
+  ],
+  [
+    'This idea is not in Up next any more: it was begun, changed or removed. Add it again.',
+    'Diese Idee ist nicht mehr eingereiht: Sie hat begonnen oder wurde geändert oder entfernt. Reihe sie noch einmal ein.',
+  ],
+  [
+    'Up next holds {} ideas, the most there may be: remove one first.',
+    'Es sind {} Ideen eingereiht, mehr sind nicht möglich: Entferne zuerst eine.',
+  ],
+  [
+    'Its model is not on offer any more. Edit it to choose another one, or remove it.',
+    'Das Modell dazu wird nicht mehr angeboten. Bearbeite die Idee, um ein anderes zu wählen, oder entferne sie.',
+  ],
+  [
+    '{}: delete some first, or save under a name that you have.',
+    'Du hast so viele gespeicherte Einstellungen, wie möglich sind: Lösche zuerst welche, oder speichere unter einem Namen, den es schon gibt.',
+  ],
+  [
+    'You have settings named "{}": choose another name.',
+    'Du hast schon Einstellungen namens „{}“: Wähle einen anderen Namen.',
+  ],
+  ['These settings are gone: choose others.', 'Diese Einstellungen gibt es nicht mehr: Wähle andere.'],
+  [
+    'Give the settings a name of 1 to {} characters, on one line.',
+    'Gib den Einstellungen einen Namen mit 1 bis {} Zeichen, in einer Zeile.',
+  ],
+  ['The style must be at most {} characters of text.', 'Der Stil darf höchstens {} Zeichen Text haben.'],
+  ['Generation not found: check the ID.', 'Die Generierung wurde nicht gefunden: Prüfe die ID.'],
+  [
+    'The generation was not finished before its deadline. {}',
+    'Die Generierung wurde nicht rechtzeitig fertig. Starte sie noch einmal.',
+  ],
+  [
+    'The generation could not be finished: the GPU workers running it stopped several times. {}',
+    'Die Generierung konnte nicht beendet werden: Die GPU-Worker dafür sind mehrmals ausgefallen. Starte sie noch einmal.',
+  ],
+  [
+    'The images were drawn but could not be stored. {}',
+    'Die Bilder sind entstanden, konnten aber nicht gespeichert werden. Starte die Generierung noch einmal.',
+  ],
+  [
+    'The image is too large to be stored. Choose a smaller width and height.',
+    'Das Bild ist zu groß, um gespeichert zu werden. Wähle eine kleinere Breite und Höhe.',
+  ],
+  ['An image was refused by moderation.', 'Die Moderation hat ein Bild abgelehnt.'],
+  [
+    'The images could not be checked by moderation before they are published. {}',
+    'Die Moderation konnte die Bilder vor der Veröffentlichung nicht prüfen. Starte die Generierung noch einmal.',
+  ],
+  [
+    'The generation failed because of an internal error. {}',
+    'Die Generierung ist durch einen internen Fehler fehlgeschlagen. Starte sie noch einmal.',
+  ],
 ]

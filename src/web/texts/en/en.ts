@@ -4,12 +4,13 @@ import { gallery } from './gallery.js'
 import { home } from './home.js'
 import { keys } from './keys.js'
 import { parts } from './parts.js'
+import { playground } from './playground.js'
 import { usage } from './usage.js'
 import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
 
 /** The site in English. */
-export const en = { ...formats, ...words, parts, account, billing, gallery, home, keys, usage, webhooks }
+export const en = { ...formats, ...words, parts, account, billing, gallery, home, keys, playground, usage, webhooks }
 
 /** What every language has to say. */
 export type Texts = typeof en
