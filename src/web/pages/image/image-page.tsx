@@ -23,11 +23,10 @@ import { sendDownload } from '../../shared/download.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf, viewerOf } from '../../shared/session-cookie.js'
+import { type Texts, useTexts } from '../../texts/texts.js'
 import { Downloads, FolderTicks, NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
 import { Privacy, type PrivacyView } from './privacy-view.js'
 import { ReportDetails } from './report-form.js'
-
-const LONG_DATE = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
 interface ImagePageProps {
   readonly image: PublishedImage
@@ -52,8 +51,9 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
   const { folders, inFolders, imageUrl, pageUrl, baseUrl, signUpIsOpen, version } = props
   const { modelName, width, height, seed, createdAt } = image
   const site = useSite()
-  const title = `Image made with ${modelName}`
-  const description = `${width} × ${height} pixels, seed ${seed}. AI-generated with ${site.name}.`
+  const words = useTexts().image
+  const title = words.madeWith(modelName)
+  const description = words.about(width, height, seed, site.name)
   const properties: Readonly<Record<string, string>> = {
     'og:type': 'website',
     'og:site_name': site.name,
@@ -99,12 +99,12 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
             <Downloads image={own} />
           ) : (
             <a class="button" href={imageUrl} download={`${image.slug}.png`}>
-              Download
+              {words.download}
             </a>
           )}
           {!signedIn && (
             <a class="button primary" href={signUpIsOpen ? '/sign-up' : '/playground'}>
-              Make your own with <bdi>{site.name}</bdi>
+              {words.makeYourOwn(<bdi>{site.name}</bdi>)}
             </a>
           )}
           {own && (
@@ -117,43 +117,43 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
           {own && (
             <>
               <button class="plain" type="button" data-copy="#prompt">
-                Copy prompt
+                {words.copyPrompt}
               </button>
               <button class="plain" type="button" data-copy="" data-text={infotextOf(own)}>
-                Copy parameters
+                {words.copyParameters}
               </button>
             </>
           )}
           <button class="plain" type="button" data-copy="" data-text={pageUrl}>
-            Copy link
+            {words.copyLink}
           </button>
         </div>
         <dl class="facts">
           {own && (
-            <Fact name="Model">
+            <Fact name={words.facts.model}>
               <bdi>{modelName}</bdi>
             </Fact>
           )}
           {version && (
-            <Fact name="Version">
+            <Fact name={words.facts.version}>
               <bdi>{version}</bdi>
             </Fact>
           )}
-          <Fact name="Seed">
+          <Fact name={words.facts.seed}>
             <code>{seed}</code>
           </Fact>
-          <Fact name="Size">
+          <Fact name={words.facts.size}>
             {width} × {height}
           </Fact>
           {own && <OwnFacts image={own} />}
-          <Fact name="Made">
+          <Fact name={words.facts.made}>
             {/* Others need no more than the day. */}
             <time dateTime={createdAt.toISOString()} data-local={own ? 'time' : undefined}>
-              {LONG_DATE.format(createdAt)}
+              {words.longDate(createdAt)}
             </time>
           </Fact>
         </dl>
-        <p class="quiet small">This image is AI-generated.</p>
+        <p class="quiet small">{words.generated}</p>
         {own && <Privacy image={own} {...privacy} />}
         {own && folders.length > 0 && <FolderTicks image={own} folders={folders} ticked={inFolders} />}
         {own ? <OwnExtras image={own} baseUrl={baseUrl} /> : !image.isPrivate && <ReportDetails slug={image.slug} />}
@@ -168,11 +168,11 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
 
   app.get<{ Params: { slug: string } }>('/image/:slug', async (request, reply) => {
     const { slug } = request.params
+    const words = request.texts.image
     const image = SLUG.test(slug) ? await ports.publishedImages.find(slug) : undefined
     if (!image || (image.isPrivate && !(await maySee(checks, request, image))))
-      return notice(request, reply, 404, 'No such image', 'There is no image at this address. Check the link.')
-    if (image.removed)
-      return notice(request, reply, 410, 'Image removed', 'This image was removed and is no longer available.')
+      return notice(request, reply, 404, words.notFound)
+    if (image.removed) return notice(request, reply, 410, words.removed)
     const { signedIn } = request
     const [own, neighbours, folders = [], inFolders = []] = signedIn
       ? await ownView(signedIn.caller.account.id, slug)
@@ -271,10 +271,15 @@ export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
   })
 }
 
-const notice = (request: FastifyRequest, reply: FastifyReply, status: number, heading: string, sentence: string) =>
+const notice = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  { title, why }: Texts['image']['removed'],
+) =>
   sendPage(
     reply.code(status),
-    <NoticePage heading={heading} request={request}>
-      {sentence}
+    <NoticePage heading={title} request={request}>
+      {why}
     </NoticePage>,
   )

@@ -3,66 +3,73 @@ import type { Neighbours, OwnImage } from '../../../core/gallery/gallery.js'
 import { samplerName } from '../../../core/generations/generation.js'
 import { Fact, ShortcutHelp } from '../../parts/page-parts.js'
 import { samplesOf } from '../../parts/samples.js'
+import { useTexts } from '../../texts/texts.js'
 
 /** From here on a prompt is set as text rather than as a heading. */
 const LONG_PROMPT = 160
 
 /** The prompt, which only its owner sees. */
 export const Prompt = ({ image: { prompt, negativePrompt } }: { image: OwnImage }) => {
+  const words = useTexts().image
   const isLong = prompt.length > LONG_PROMPT
   return (
     <>
       <h1 id="prompt" class={isLong ? 'prompt long' : 'prompt'} dir="auto" tabindex={isLong ? 0 : undefined}>
-        {prompt || 'Untitled'}
+        {prompt || words.untitled}
       </h1>
       {negativePrompt !== '' && (
         <p class="negative quiet small">
-          Without: <bdi>{negativePrompt}</bdi>
+          {words.without} <bdi>{negativePrompt}</bdi>
         </p>
       )}
     </>
   )
 }
 
-export const OwnFacts = ({ image }: { image: OwnImage }) => (
-  <>
-    <Fact name="Sampler">{samplerName(image.sampler)}</Fact>
-    <Fact name="Steps">{image.steps}</Fact>
-    <Fact name="Guidance (CFG)">{image.cfgScale}</Fact>
-    <Fact name="Source">{image.madeOn === 'website' ? 'Website' : 'API'}</Fact>
-  </>
-)
+export const OwnFacts = ({ image }: { image: OwnImage }) => {
+  const words = useTexts().image.facts
+  return (
+    <>
+      <Fact name={words.sampler}>{samplerName(image.sampler)}</Fact>
+      <Fact name={words.steps}>{image.steps}</Fact>
+      <Fact name={words.guidance}>{image.cfgScale}</Fact>
+      <Fact name={words.source}>{words.sources[image.madeOn === 'website' ? 'website' : 'api']}</Fact>
+    </>
+  )
+}
 
-export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => (
-  <>
-    <a class="button primary" href={`/playground?from=${slug}`} data-remix>
-      Remix
-    </a>
-    <a class="button" href={`/playground?from=${slug}&seed=1`}>
-      Same seed
-    </a>
-  </>
-)
+export const OwnActs = ({ image: { slug } }: { image: OwnImage }) => {
+  const words = useTexts().image
+  return (
+    <>
+      <a class="button primary" href={`/playground?from=${slug}`} data-remix>
+        {words.remix}
+      </a>
+      <a class="button" href={`/playground?from=${slug}&seed=1`}>
+        {words.sameSeed}
+      </a>
+    </>
+  )
+}
 
 /** The file, named after its prompt, in the form that one wants. */
-export const Downloads = ({ image: { slug } }: { image: OwnImage }) => (
-  <details class="drop-down downloads">
-    <summary class="button">Download</summary>
-    <div class="card stack">
-      {DOWNLOADS.map(([as, name]) => (
-        <a href={`/image/${slug}/download?as=${as}`} download="" data-download={as}>
-          {name}
-        </a>
-      ))}
-    </div>
-  </details>
-)
+export const Downloads = ({ image: { slug } }: { image: OwnImage }) => {
+  const words = useTexts().image
+  return (
+    <details class="drop-down downloads">
+      <summary class="button">{words.download}</summary>
+      <div class="card stack">
+        {DOWNLOADS.map((as) => (
+          <a href={`/image/${slug}/download?as=${as}`} download="" data-download={as}>
+            {words.downloads[as]}
+          </a>
+        ))}
+      </div>
+    </details>
+  )
+}
 
-const DOWNLOADS = [
-  ['parameters', 'PNG with its parameters'],
-  ['png', 'PNG without them'],
-  ['webp', 'WebP, smaller'],
-] as const
+const DOWNLOADS = ['parameters', 'png', 'webp'] as const
 
 interface FolderTicksProps {
   readonly image: OwnImage
@@ -71,47 +78,53 @@ interface FolderTicksProps {
 }
 
 /** The folders that the image is in, and the others. */
-export const FolderTicks = ({ image: { slug }, folders, ticked }: FolderTicksProps) => (
-  <details>
-    <summary>
-      {folders
-        .filter(({ id }) => ticked.includes(id))
-        .map(({ name }) => name)
-        .join(', ') || 'In no folder'}
-    </summary>
-    <form class="stack folder-ticks" method="post" action={`/image/${slug}/folders`}>
-      <div>
-        {folders.map(({ id, name }) => (
-          <label class="row" dir="auto">
-            <input type="checkbox" name="folder" value={id} checked={ticked.includes(id)} /> {name}
-          </label>
-        ))}
-      </div>
-      <button class="small" type="submit">
-        Save
-      </button>
-    </form>
-  </details>
-)
-
-export const OwnExtras = ({ image, baseUrl }: { image: OwnImage; baseUrl: string }) => (
-  <>
+export const FolderTicks = ({ image: { slug }, folders, ticked }: FolderTicksProps) => {
+  const words = useTexts().image
+  return (
     <details>
-      <summary>Make it with the API</summary>
-      <pre id="curl" tabindex={0}>
-        {curlOf(image, baseUrl)}
-      </pre>
-      <button class="small" type="button" data-copy="#curl">
-        Copy curl
-      </button>
+      <summary>
+        {folders
+          .filter(({ id }) => ticked.includes(id))
+          .map(({ name }) => name)
+          .join(', ') || words.inNoFolder}
+      </summary>
+      <form class="stack folder-ticks" method="post" action={`/image/${slug}/folders`}>
+        <div>
+          {folders.map(({ id, name }) => (
+            <label class="row" dir="auto">
+              <input type="checkbox" name="folder" value={id} checked={ticked.includes(id)} /> {name}
+            </label>
+          ))}
+        </div>
+        <button class="small" type="submit">
+          {words.save}
+        </button>
+      </form>
     </details>
-    <form method="post" action={`/image/${image.slug}/delete`}>
-      <button class="plain danger" type="submit">
-        Delete
-      </button>
-    </form>
-  </>
-)
+  )
+}
+
+export const OwnExtras = ({ image, baseUrl }: { image: OwnImage; baseUrl: string }) => {
+  const words = useTexts().image
+  return (
+    <>
+      <details>
+        <summary>{words.withApi}</summary>
+        <pre id="curl" tabindex={0}>
+          {curlOf(image, baseUrl)}
+        </pre>
+        <button class="small" type="button" data-copy="#curl">
+          {words.copyCurl}
+        </button>
+      </details>
+      <form method="post" action={`/image/${image.slug}/delete`}>
+        <button class="plain danger" type="submit">
+          {words.remove}
+        </button>
+      </form>
+    </>
+  )
+}
 
 /** The same image: its own seed, alone. */
 function curlOf(image: OwnImage, baseUrl: string): string {
@@ -130,28 +143,34 @@ function curlOf(image: OwnImage, baseUrl: string): string {
 }
 
 /** To the images before and after it in the gallery, and back there. */
-export const NeighbourLinks = ({ newer, older }: Neighbours) => (
-  <nav class="neighbours row apart" aria-label="Gallery">
-    <span class="row">
-      {newer && (
-        <a class="button small" rel="prev" href={`/image/${newer}`}>
-          <span aria-hidden="true">←</span> Newer
-        </a>
-      )}
-      {older && (
-        <a class="button small" rel="next" href={`/image/${older}`}>
-          Older <span aria-hidden="true">→</span>
-        </a>
-      )}
-    </span>
-    <ShortcutHelp
-      keys={[
-        [['J', '→'], 'Older image'],
-        [['K', '←'], 'Newer image'],
-        [['D'], 'Download'],
-        [['R'], 'Remix: everything but the seed'],
-        [['F'], 'Make it a favourite'],
-      ]}
-    />
-  </nav>
-)
+export const NeighbourLinks = ({ newer, older }: Neighbours) => {
+  const {
+    image,
+    image: { neighbours: words },
+  } = useTexts()
+  return (
+    <nav class="neighbours row apart" aria-label={words.label}>
+      <span class="row">
+        {newer && (
+          <a class="button small" rel="prev" href={`/image/${newer}`}>
+            <span aria-hidden="true">←</span> {words.newer}
+          </a>
+        )}
+        {older && (
+          <a class="button small" rel="next" href={`/image/${older}`}>
+            {words.older} <span aria-hidden="true">→</span>
+          </a>
+        )}
+      </span>
+      <ShortcutHelp
+        keys={[
+          [['J', '→'], words.olderImage],
+          [['K', '←'], words.newerImage],
+          [['D'], image.download],
+          [['R'], words.remix],
+          [['F'], words.favourite],
+        ]}
+      />
+    </nav>
+  )
+}

@@ -1,6 +1,7 @@
 import type { OwnImage } from '../../../core/gallery/gallery.js'
 import type { LINK_SECONDS } from '../../../core/images/image-links.js'
 import { Moment } from '../../parts/text.js'
+import { useTexts } from '../../texts/texts.js'
 
 export interface PrivacyView {
   /** Whether its files are still on their way. */
@@ -11,60 +12,52 @@ export interface PrivacyView {
 
 export type LinkTime = keyof typeof LINK_SECONDS
 
-const TIMES: Readonly<Record<LinkTime, string>> = {
-  hour: 'for an hour',
-  day: 'for a day',
-  week: 'for 7 days',
-  month: 'for 30 days',
-}
-
 /** Who can see the image, and what its owner can change about that. */
-export const Privacy = ({ image: { slug, isPrivate }, isMoving, link }: PrivacyView & { readonly image: OwnImage }) => (
-  <div id="privacy" class="privacy stack">
-    <form class="row" method="post" action={`/image/${slug}/privacy`}>
-      <input type="hidden" name="private" value={isPrivate ? '' : '1'} />
-      <span id="public-page">Public page</span>
-      <button
-        class="small"
-        type="submit"
-        role="switch"
-        aria-checked={isPrivate ? 'false' : 'true'}
-        aria-labelledby="public-page"
-        aria-describedby="who-sees"
-      >
-        {isPrivate ? 'Off' : 'On'}
-      </button>
-    </form>
-    <p id="who-sees" class="quiet small">
-      {isPrivate
-        ? 'Only you and the operators of this site can see the image, and who opens a link that you make here.'
-        : 'Whoever has the link of this page can see the image; its prompt and parameters, only you.'}
-      {isPrivate && isMoving && ' Its file is still being taken from its public address.'}
-    </p>
-    {isPrivate && (
-      <form class="row" method="get" action={`/image/${slug}`}>
-        <select name="link" aria-label="How long the link works">
-          {Object.entries(TIMES).map(([time, words]) => (
-            <option value={time}>{words}</option>
-          ))}
-        </select>
-        <button class="small" type="submit">
-          Make a link
+export const Privacy = ({ image: { slug, isPrivate }, isMoving, link }: PrivacyView & { readonly image: OwnImage }) => {
+  const words = useTexts().image.privacy
+  return (
+    <div id="privacy" class="privacy stack">
+      <form class="row" method="post" action={`/image/${slug}/privacy`}>
+        <input type="hidden" name="private" value={isPrivate ? '' : '1'} />
+        <span id="public-page">{words.page}</span>
+        <button
+          class="small"
+          type="submit"
+          role="switch"
+          aria-checked={isPrivate ? 'false' : 'true'}
+          aria-labelledby="public-page"
+          aria-describedby="who-sees"
+        >
+          {isPrivate ? words.off : words.on}
         </button>
       </form>
-    )}
-    {link && (
-      <div class="stack">
-        <p class="small">
-          Whoever has this link sees the image until <Moment at={link.expiresAt} />. It cannot be taken back before.
-        </p>
-        <pre id="signed-link" tabindex={0}>
-          {link.url}
-        </pre>
-        <button class="small" type="button" data-copy="#signed-link">
-          Copy this link
-        </button>
-      </div>
-    )}
-  </div>
-)
+      <p id="who-sees" class="quiet small">
+        {isPrivate ? words.private : words.public}
+        {isPrivate && isMoving && ` ${words.moving}`}
+      </p>
+      {isPrivate && (
+        <form class="row" method="get" action={`/image/${slug}`}>
+          <select name="link" aria-label={words.howLong}>
+            {Object.entries(words.times).map(([time, name]) => (
+              <option value={time}>{name}</option>
+            ))}
+          </select>
+          <button class="small" type="submit">
+            {words.make}
+          </button>
+        </form>
+      )}
+      {link && (
+        <div class="stack">
+          <p class="small">{words.until(<Moment at={link.expiresAt} />)}</p>
+          <pre id="signed-link" tabindex={0}>
+            {link.url}
+          </pre>
+          <button class="small" type="button" data-copy="#signed-link">
+            {words.copy}
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}

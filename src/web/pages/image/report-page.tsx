@@ -9,6 +9,8 @@ import { networkOf } from '../../../http/shared/networks.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
+import { inWords } from '../../texts/refusals.js'
+import { useTexts } from '../../texts/texts.js'
 import { ReportForm } from './report-form.js'
 
 interface ReportPageProps {
@@ -22,31 +24,31 @@ interface ReportPageProps {
 }
 
 /** Where a report ends, or begins for those who came here otherwise. */
-const ReportPage = ({ slug, signedIn, sent = false, problem, reason, note }: ReportPageProps) => (
-  <Layout title="Report an image" signedIn={signedIn} path="/image" class="narrow">
-    <section class="card stack">
-      <h1>{sent ? 'Thank you' : 'Report an image'}</h1>
-      {sent ? (
-        <p role="status">Your report was received. The operators of this site will look at the image.</p>
-      ) : (
-        <>
-          <Notices problem={problem} />
-          <ReportForm slug={slug} reason={reason ?? ''} note={note ?? ''} />
-        </>
-      )}
-      <p>
-        <a href={`/image/${slug}`}>Back to the image</a>
-      </p>
-    </section>
-  </Layout>
-)
+const ReportPage = ({ slug, signedIn, sent = false, problem, reason, note }: ReportPageProps) => {
+  const words = useTexts().image.report
+  return (
+    <Layout title={words.title} signedIn={signedIn} path="/image" class="narrow">
+      <section class="card stack">
+        <h1>{sent ? words.thanks : words.title}</h1>
+        {sent ? (
+          <p role="status">{words.received}</p>
+        ) : (
+          <>
+            <Notices problem={problem} />
+            <ReportForm slug={slug} reason={reason ?? ''} note={note ?? ''} />
+          </>
+        )}
+        <p>
+          <a href={`/image/${slug}`}>{words.back}</a>
+        </p>
+      </section>
+    </Layout>
+  )
+}
 
 const HOUR_MS = 3_600_000
 /** From one network. */
 const REPORTS_PER_HOUR = 10
-
-const NO_REASON = 'Choose what is wrong with the image.'
-const TOO_MANY = 'Too many reports came from here. Wait an hour, then send it again.'
 
 const params = z.object({ slug: z.string().regex(SLUG).catch('') })
 const query = z.object({ sent: z.literal('').optional().catch(undefined) })
@@ -86,14 +88,15 @@ export function reportRoutes(app: App, { ports }: WebsiteOptions): void {
   app.post('/image/:slug/report', { schema: { params, body } }, async (request, reply) => {
     const { slug } = request.params
     const { reason, note } = request.body
+    const words = request.texts.image.report
     const refuse = (status: number, problem: string) =>
       sendPage(reply.code(status), <ReportPage {...{ slug, reason, note, problem }} signedIn={request.signedIn} />)
     await requireReportable(request, slug)
-    if (!isReason(reason)) return refuse(400, NO_REASON)
+    if (!isReason(reason)) return refuse(400, words.noReason)
     const problem = reportProblem({ reason, note })
-    if (problem) return refuse(400, problem)
+    if (problem) return refuse(400, inWords(problem, request.texts))
     const { current } = await guesses.hit(`report:${networkOf(request.ip)}`, HOUR_MS, REPORTS_PER_HOUR)
-    if (current > REPORTS_PER_HOUR) return refuse(429, TOO_MANY)
+    if (current > REPORTS_PER_HOUR) return refuse(429, words.tooMany)
     await reportImage(reports, slug, { reason, note })
     return reply.redirect(`/image/${slug}/report?sent=`, 303)
   })

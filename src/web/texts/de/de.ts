@@ -3,6 +3,7 @@ import { account } from './account.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
 import { home } from './home.js'
+import { image } from './image.js'
 import { keys } from './keys.js'
 import { parts } from './parts.js'
 import { playground } from './playground.js'
@@ -19,6 +20,7 @@ export const de: Texts = {
   billing,
   gallery,
   home,
+  image,
   keys,
   playground,
   usage,

@@ -119,4 +119,14 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'The generation failed because of an internal error. {}',
     'Die Generierung ist durch einen internen Fehler fehlgeschlagen. Starte sie noch einmal.',
   ],
+  [
+    'This is your own image: delete it on its page instead.',
+    'Das ist dein eigenes Bild: Lösche es stattdessen auf seiner Seite.',
+  ],
+  [
+    'The note has characters that cannot be stored. Type it again.',
+    'Die Notiz hat Zeichen, die nicht gespeichert werden können. Schreibe sie noch einmal.',
+  ],
+  ['The note may have {} characters. Shorten it.', 'Die Notiz darf {} Zeichen haben. Kürze sie.'],
+  ['Say in the note what is wrong with the image.', 'Schreibe in die Notiz, was mit dem Bild nicht stimmt.'],
 ]

@@ -2,6 +2,7 @@ import { account } from './account.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
 import { home } from './home.js'
+import { image } from './image.js'
 import { keys } from './keys.js'
 import { parts } from './parts.js'
 import { playground } from './playground.js'
@@ -10,7 +11,20 @@ import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
 
 /** The site in English. */
-export const en = { ...formats, ...words, parts, account, billing, gallery, home, keys, playground, usage, webhooks }
+export const en = {
+  ...formats,
+  ...words,
+  parts,
+  account,
+  billing,
+  gallery,
+  home,
+  image,
+  keys,
+  playground,
+  usage,
+  webhooks,
+}
 
 /** What every language has to say. */
 export type Texts = typeof en
