@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { refusals } from '../../src/web/texts/de/refusals.js'
 import { inWords } from '../../src/web/texts/refusals.js'
 import { en, LANGUAGES, textsFor, textsIn } from '../../src/web/texts/texts.js'
 import { givenSession } from '../support/given-sign-in.js'
-import { givenUser } from '../support/givens.js'
+import { givenUser, MODEL } from '../support/givens.js'
 import { useService } from '../support/service.js'
 import { visit } from '../support/website-client.js'
 
@@ -112,5 +112,30 @@ describe('the website', () => {
     const missing = await visit(url, '/no-such-page', { headers: { ...headers, accept: 'text/html' } })
     expect(missing.html).toContain('Unter dieser Adresse gibt es keine Seite.')
     expect(missing.html).toContain('<html lang="de">')
+  })
+
+  it('follows a generation in that language, too', async () => {
+    const { db, url } = context.service
+    const cookie = await givenSession(db, await givenUser(db))
+    const headers = { 'accept-language': 'de' }
+    const form = [
+      ['prompt', 'a lighthouse'],
+      ['model_version_id', `${MODEL.id}`],
+      ['batch_size', '1'],
+    ] as const
+    await visit(url, '/playground', { cookie, headers, body: form })
+    const { html } = await visit(url, '/playground', { cookie, headers })
+    expect(html).toContain('in der Warteschlange')
+    const events = /hx-sse:connect="([^"]+)"/.exec(html)?.[1]
+    const answer = await fetch(`${url}${events}`, { headers: { ...headers, cookie } })
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+    onTestFinished(() => reader?.cancel())
+    let told = ''
+    while (!told.includes('</hx-partial>')) {
+      const { done, value } = (await reader?.read()) ?? { done: true }
+      if (done) break
+      told += value
+    }
+    expect(told).toContain('in der Warteschlange')
   })
 })
