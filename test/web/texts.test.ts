@@ -71,6 +71,11 @@ describe('a refusal', () => {
     expect(inWords('batch_size is too large.', { language: 'de' })).toBe('The number of images is too large.')
   })
 
+  it('names a field of the form in German', () => {
+    const said = inWords('cfg_scale must be a number from 1 to 30.', { language: 'de' })
+    expect(said).toBe('Guidance: Gib eine Zahl von 1 bis 30 ein.')
+  })
+
   it('of the list is one that the source has, so that a sentence that changes is changed here, too', async () => {
     const root = new URL('../../src/', import.meta.url)
     const files = (await readdir(root, { recursive: true })).filter(

@@ -1,5 +1,5 @@
 import { SAMPLERS, samplerName } from '../../core/generations/generation.js'
-import { refusals as german } from './de/refusals.js'
+import { refusals as german, fields as germanFields } from './de/refusals.js'
 import type { Texts } from './en/en.js'
 
 /** What people read instead of a field's name in the API; other names need no words of their own. */
@@ -19,6 +19,8 @@ const TRANSLATED: Readonly<Record<string, readonly (readonly [pattern: RegExp, s
   de: german.map(([english, sentence]) => [patternOf(english), sentence]),
 }
 
+const FIELDS: Readonly<Record<string, ReadonlyMap<string, string>>> = { de: germanFields }
+
 function patternOf(english: string): RegExp {
   const parts = english.split('{}').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
   return new RegExp(`^${parts.join('(.*?)')}$`, 's')
@@ -32,8 +34,10 @@ export function inWords(sentence: string, { language }: Pick<Texts, 'language'> 
   for (const [pattern, translated] of TRANSLATED[language] ?? []) {
     const found = pattern.exec(sentence)
     if (!found) continue
-    let n = 0
-    return translated.replaceAll('{}', () => found[++n] ?? '')
+    const [, first = '', ...others] = found
+    const begins = sentence.startsWith(first) && FIELDS[language]?.get(first)
+    const parts = [begins || first, ...others]
+    return translated.replaceAll('{}', () => parts.shift() ?? '')
   }
   return sentence
     .replace(/^[a-z][a-z_]*(?= )/, (name) => `The ${FIELD_WORDS[name] ?? name.replaceAll('_', ' ')}`)

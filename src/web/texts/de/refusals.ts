@@ -129,4 +129,30 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
   ],
   ['The note may have {} characters. Shorten it.', 'Die Notiz darf {} Zeichen haben. Kürze sie.'],
   ['Say in the note what is wrong with the image.', 'Schreibe in die Notiz, was mit dem Bild nicht stimmt.'],
+  [
+    'seed must be an integer from 0 to {}, or {} for a random one.',
+    'Seed: Gib eine ganze Zahl von 0 bis {} ein, oder {} für einen zufälligen.',
+  ],
+  ['{} must be an integer from {} to {}.', '{}: Gib eine ganze Zahl von {} bis {} ein.'],
+  ['{} must be a number from {} to {}.', '{}: Gib eine Zahl von {} bis {} ein.'],
+  ['{} must be from {} to {} for {} {}.', '{}: Von {} bis {} ist möglich mit {} {}.'],
+  ['{} must be a multiple of {} for {} {}.', '{}: Gib ein Vielfaches von {} ein, so verlangt es {} {}.'],
+  ['{} must be a multiple of {}.', '{}: Gib ein Vielfaches von {} ein.'],
+  ['{} must be at most {} characters.', '{}: Höchstens {} Zeichen sind möglich.'],
+  [
+    'width × height must be at most {} pixels (such as 2048 × 1536).',
+    'Breite × Höhe darf höchstens {} Pixel sein (wie 2048 × 1536).',
+  ],
 ]
+
+/** What a sentence that begins with the name of a field of the API says instead. */
+export const fields: ReadonlyMap<string, string> = new Map([
+  ['prompt', 'Prompt'],
+  ['negative_prompt', 'Negativer Prompt'],
+  ['width', 'Breite'],
+  ['height', 'Höhe'],
+  ['batch_size', 'Zahl der Bilder'],
+  ['steps', 'Zahl der Schritte'],
+  ['cfg_scale', 'Guidance'],
+  ['seed', 'Seed'],
+])
