@@ -62,7 +62,9 @@ describe('the API reference', () => {
     expect(html).toContain('<dt>prompt<dd><b>required </b>string · 1 to 2000 characters<dd>What to draw')
     expect(html).toMatch(/<dt>steps<dd>integer · 1 to 100 · default <code>30<\/code>/)
     expect(markdown).toContain('| `prompt` | string | required; 1 to 2000 characters. What to draw |')
-    expect(markdown).toContain('| `output.images[].url` | string | Permanent, and public unless its owner makes the image private |')
+    expect(markdown).toContain(
+      '| `output.images[].url` | string | Permanent, and public unless its owner makes the image private |',
+    )
   })
 
   it('has no link that leads nowhere, and no ID twice', async () => {
