@@ -20,7 +20,7 @@ const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
   ['GET', '/', 'no key', 200, PAGE],
   ['GET', '/health', 'no key', 200, []],
   ['GET', '/image/none', 'no key', 404, PAGE],
-  ['GET', '/cdn/none', 'no key', 404, [CODE]],
+  ['GET', '/cdn/none', 'no key', 404, [CODE, 'cache-control']],
   ['GET', '/nothing', 'no key', 404, [CODE]],
   ['GET', '/openapi.json', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
   ['GET', '/v1/nothing', 'no key', 404, [CODE]],
