@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { requireAccount } from '../core/operator/accounts.js'
 import { markWrong } from '../core/operator/refused-prompts.js'
+import { beginningOf } from '../lib/text.js'
 import { wholeNumber, words } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { jsonOf, table } from './output.js'
@@ -41,7 +42,7 @@ async function listRefusals({ stores }: Operator, { user, category, limit = DEFA
     text: table(
       items.map(({ id, at: time, username, parameter, category, matched, prompt, wrongAt: wrong }) => ({
         ...{ id, time, user: username, parameter, category, matched: matched.join(', '), wrong },
-        prompt: prompt.length > SHOWN ? `${prompt.slice(0, SHOWN)}…` : prompt,
+        prompt: beginningOf(prompt, SHOWN),
       })),
       'No such prompts.',
     ),

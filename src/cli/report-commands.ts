@@ -1,6 +1,7 @@
 /** What visitors report about images. */
 import type { Command } from 'commander'
 import { dismissReports } from '../core/operator/image-reports.js'
+import { beginningOf } from '../lib/text.js'
 import { REASON, type ReasonOption, wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
 import { jsonOf, plural, table } from './output.js'
@@ -35,7 +36,7 @@ async function listReports({ stores }: Operator, { limit = DEFAULT_LIMIT }: { re
       items.flatMap(({ slug, username: user, reports }) =>
         reports.map(({ id, at: time, reason, note }) => ({
           ...{ id, time, image: slug, user, reason },
-          note: note.length > SHOWN ? `${note.slice(0, SHOWN)}…` : note,
+          note: beginningOf(note, SHOWN),
         })),
       ),
       'No open reports.',

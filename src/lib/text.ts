@@ -17,6 +17,12 @@ export const isBlank = (text: string): boolean =>
 export const isLine = (text: string, maxLength: number): boolean =>
   isStorable(text) && [...text].length <= maxLength && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && !isBlank(text)
 
+/** As much of a text as has a place; `…` says that there is more. @param length in characters */
+export function beginningOf(text: string, length: number): string {
+  const letters = [...text]
+  return letters.length > length ? `${letters.slice(0, length).join('')}…` : text
+}
+
 // Control characters but the line end, and those that change the direction of text.
 const UNPRINTABLE = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 

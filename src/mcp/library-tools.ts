@@ -10,6 +10,7 @@ import * as field from '../http/shared/fields.js'
 import * as drawing from '../http/shared/generation-fields.js'
 import type { PersonalApiPorts } from '../http/shared/ports.js'
 import { viewOf } from '../http/shared/responses.js'
+import { beginningOf } from '../lib/text.js'
 import { defineTool, READS, shown, type Tool } from './tool.js'
 
 /** What is said of a model only where it differs from what most models have. */
@@ -133,7 +134,7 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
         )
         const next = field.cursorOf(page.next)
         const lines = views.map(
-          ({ url, seed, model_name, prompt }) => `${url} (${model_name}, seed ${seed}): ${beginningOf(prompt)}`,
+          ({ url, seed, model_name, prompt }) => `${url} (${model_name}, seed ${seed}): ${lineOf(prompt)}`,
         )
         const more = next === null ? [] : [`There are more: repeat with cursor "${next}".`]
         return shown([...lines, ...more].join('\n') || 'There are no images yet.', { images: views, next_cursor: next })
@@ -181,9 +182,6 @@ export function libraryTools(ports: PersonalApiPorts, pageUrl: (slug: string) =>
 }
 
 /** The data has all of it. */
-const beginningOf = (prompt: string) => {
-  const line = [...prompt.replace(/\s+/g, ' ')]
-  return line.length > 120 ? `${line.slice(0, 120).join('')}…` : line.join('')
-}
+const lineOf = (prompt: string) => beginningOf(prompt.replace(/\s+/g, ' '), 120)
 
 export const credits = (count: number): string => `${count} credit${count === 1 ? '' : 's'}`

@@ -1,7 +1,8 @@
 /** Who may see an image, and the moves of its files between where everybody may read them and where only servers do. */
 import { createHash } from 'node:crypto'
+import { repeatedly, workOff } from '../../lib/repeatedly.js'
 import type { ImageStore } from './ports.js'
-import { type PurgeCdn, repeatedly } from './takedown.js'
+import type { PurgeCdn } from './takedown.js'
 
 export interface ImagePrivacy {
   /** Those of these images that the account has; their files follow within seconds. Resolves to how many changed. */
@@ -90,19 +91,11 @@ async function copy(from: Files, to: Files, { slug, sha256, hasThumbnail }: Imag
 
 /** Moves the files of all images that were made private or public, in any number of processes. */
 export const startImageMoves = (ports: MoveFilesPorts, onFault: (error: unknown) => void): { stop(): void } =>
-  repeatedly(async (signal) => {
-    while (!signal.aborted) {
-      const due = await ports.moves.claimDue()
-      if (due.length === 0) return
-      const ends = await Promise.allSettled(
-        due.map((move) =>
-          moveFiles(ports, move, signal).catch(async (error) => {
-            await ports.moves.postpone(move)
-            throw error
-          }),
-        ),
-      )
-      const failed = ends.find((end) => end.status === 'rejected')
-      if (failed) throw failed.reason
-    }
+  repeatedly((signal) => {
+    const move = (due: ImageMove) =>
+      moveFiles(ports, due, signal).catch(async (error) => {
+        await ports.moves.postpone(due)
+        throw error
+      })
+    return workOff(ports.moves.claimDue, move, signal)
   }, onFault)

@@ -1,3 +1,4 @@
+import { repeatedly, workOff } from '../../lib/repeatedly.js'
 import { imageNotFound, serviceUnavailable } from '../errors.js'
 import { type ImageStore, SLUG } from './ports.js'
 
@@ -66,8 +67,6 @@ interface TakedownPorts {
   readonly onFault: (error: unknown) => void
 }
 
-const EVERY_MS = 1000
-
 /** Removes the file and the CDN's copy of every image that was taken down in any process, and retries what fails. */
 export function startTakedowns({ takedowns, images, purge, onRemoved, onFault }: TakedownPorts): { stop(): void } {
   const takeDown = async (slug: string, signal: AbortSignal) => {
@@ -79,41 +78,8 @@ export function startTakedowns({ takedowns, images, purge, onRemoved, onFault }:
   }
   return repeatedly(async (signal) => {
     await takedowns.endDeletions()
-    while (!signal.aborted) {
-      const slugs = await takedowns.claimDue()
-      if (slugs.length === 0) return
-      const ends = await Promise.allSettled(slugs.map((slug) => takeDown(slug, signal)))
-      const failed = ends.find((end) => end.status === 'rejected')
-      if (failed) throw failed.reason
-    }
+    await workOff(takedowns.claimDue, (slug) => takeDown(slug, signal), signal)
   }, onFault)
-}
-
-/** Makes a pass now, and a second after each has ended, until it is stopped. */
-export function repeatedly(
-  pass: (signal: AbortSignal) => Promise<void>,
-  onFault: (error: unknown) => void,
-): { stop(): void } {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  let timer: NodeJS.Timeout | undefined
-  const run = async () => {
-    try {
-      await pass(signal)
-    } catch (error) {
-      if (!signal.aborted) onFault(error)
-    }
-    if (!signal.aborted) timer = setTimeout(run, EVERY_MS)
-  }
-  void run()
-
-  return {
-    /** Does not wait: what is unfinished becomes due again. */
-    stop() {
-      stopping.abort()
-      clearTimeout(timer)
-    },
-  }
 }
 
 /** A removed image as the operator sees it. */

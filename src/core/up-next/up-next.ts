@@ -46,7 +46,7 @@ export interface UpNextStore {
 }
 
 /** What is lined up: the body, and what it asks for. */
-export interface Lined extends AskedRequest, Pick<Submission, 'model'> {
+export interface AskedIdea extends AskedRequest, Pick<Submission, 'model'> {
   readonly body: IdeaBody
 }
 
@@ -58,7 +58,7 @@ export interface Lined extends AskedRequest, Pick<Submission, 'model'> {
 export async function lineUp(
   store: Pick<UpNextStore, 'add' | 'replace'>,
   caller: Caller,
-  { body, model: find, ...asked }: Lined,
+  { body, model: find, ...asked }: AskedIdea,
   replaced?: string,
 ): Promise<void> {
   const { id: accountId } = caller.account

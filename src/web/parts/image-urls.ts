@@ -3,11 +3,11 @@ import type { ImageStore } from '../../core/images/ports.js'
 type ImageUrls = Pick<ImageStore, 'url' | 'thumbnailUrl'>
 
 /** Of this server, which looks who asks; a CDN does not. Operators see every image there. */
-export const CHECKED: ImageUrls = {
+export const SERVER_URLS: ImageUrls = {
   url: (slug) => `/cdn/${slug}.png`,
   thumbnailUrl: (slug) => `/cdn/${slug}.webp`,
 }
 
 /** The addresses of an image's files, for a page of somebody who may see it. */
 export const urlsFor = (images: ImageUrls, { isPrivate }: { readonly isPrivate: boolean }): ImageUrls =>
-  isPrivate ? CHECKED : images
+  isPrivate ? SERVER_URLS : images

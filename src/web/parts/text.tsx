@@ -49,7 +49,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** A browser in plain words, from what it calls itself. */
-export function browserName(userAgent: string | null, { parts }: Pick<Texts, 'parts'> = en): string {
+export function browserName(userAgent: string | null, { parts }: Pick<Texts, 'parts'>): string {
   const name = (of: typeof BROWSERS) => of.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
   const browser = name(BROWSERS) ?? parts.browser.unknown
   const system = name(SYSTEMS)

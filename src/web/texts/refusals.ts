@@ -30,7 +30,7 @@ function patternOf(english: string): RegExp {
  * A refusal of the core for people, in their language where that has it: it may begin with the name of a field of
  * the API, and name a sampler.
  */
-export function inWords(sentence: string, { language }: Pick<Texts, 'language'> = { language: 'en' }): string {
+export function inWords(sentence: string, { language }: Pick<Texts, 'language'>): string {
   for (const [pattern, translated] of TRANSLATED[language] ?? []) {
     const found = pattern.exec(sentence)
     if (!found) continue

@@ -285,7 +285,7 @@ describe('the list', () => {
     await givenIdea(context.db, user, idea('one'))
     await operatorUserStore(context.db).delete(user.id)
     expect(await promptsOf(user)).toEqual([])
-    // Lined up by a page that was open meanwhile.
+    // AskedIdea up by a page that was open meanwhile.
     await store().add(user.id, idea('two'))
     await look()
     await until(async () => (await promptsOf(user)).length === 0, 'the idea of the deleted account to be forgotten')

@@ -6,6 +6,7 @@ import { moveCredits } from '../../../src/db/accounts/move-credits.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { browserName } from '../../../src/web/parts/text.js'
+import { en } from '../../../src/web/texts/texts.js'
 import { call } from '../../support/client.js'
 import { givenPlan, givenSubscriber } from '../../support/given-plan.js'
 import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'
@@ -200,7 +201,7 @@ describe('a session', () => {
     ['<script>', 'Unknown browser'],
     [null, 'Unknown browser'],
   ])('of the browser %j is listed as %s', (userAgent, name) => {
-    expect(browserName(userAgent)).toBe(name)
+    expect(browserName(userAgent, en)).toBe(name)
   })
 })
 

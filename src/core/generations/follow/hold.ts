@@ -13,17 +13,17 @@ export async function holdOf(
   return workload && holdIn(workload, filename)
 }
 
-/** How a model file stands with the live backends. */
-export interface Standing {
+/** Whether the live backends can draw with a model file, and whether at once. */
+export interface ModelReadiness {
   readonly hold: Hold | undefined
   /** Whether one has it in memory, so that nothing need be loaded first. */
   readonly isLoaded: boolean
 }
 
 /** By a snapshot some seconds old; undefined while there is none. */
-export async function standings(
+export async function readinessByModel(
   estimates: Pick<DurationEstimates, 'current'>,
-): Promise<((filename: string) => Standing) | undefined> {
+): Promise<((filename: string) => ModelReadiness) | undefined> {
   const workload = await estimates.current()
   return (
     workload &&

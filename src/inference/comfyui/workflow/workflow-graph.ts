@@ -1,4 +1,4 @@
-import { printable } from '../../../lib/text.js'
+import { beginningOf, printable } from '../../../lib/text.js'
 
 export interface WorkflowNode {
   readonly class_type: string
@@ -131,8 +131,7 @@ const SHOWN = 60
 
 /** Somebody's text within a sentence of ours: one line, not too long. */
 export function shown(text: string): string {
-  const line = printable(text.toWellFormed()).replace(/\s+/g, ' ').trim()
-  return [...line].length > SHOWN ? `${[...line].slice(0, SHOWN).join('')}…` : line
+  return beginningOf(printable(text.toWellFormed()).replace(/\s+/g, ' ').trim(), SHOWN)
 }
 
 export const titleOf = (graph: WorkflowGraph, id: string): string => {

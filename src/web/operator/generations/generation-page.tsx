@@ -12,7 +12,7 @@ import {
 import { cancelAsOperator, noSuchGeneration } from '../../../core/operator/generations.js'
 import { runAgain } from '../../../core/operator/run-again.js'
 import type { App } from '../../../http/shared/fastify-app.js'
-import { CHECKED } from '../../parts/image-urls.js'
+import { SERVER_URLS } from '../../parts/image-urls.js'
 import { sendPage } from '../../parts/layout.js'
 import { actingOf, byOf, ReasonField, reason } from '../../parts/operator-forms.js'
 import { Fact, Notices } from '../../parts/page-parts.js'
@@ -198,7 +198,7 @@ export function overseenGenerationRoutes(app: App, { ports }: WebsiteOptions): v
     const { id } = request.params
     const record = id ? await generations.find(id) : undefined
     if (!record) throw noSuchGeneration(id)
-    const page = { record, addresses: CHECKED, signedIn: sessionOf(request) }
+    const page = { record, addresses: SERVER_URLS, signedIn: sessionOf(request) }
     return sendPage(reply, <GenerationPage {...page} done={request.query.done && 'The image is removed.'} />)
   })
 

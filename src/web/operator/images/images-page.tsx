@@ -7,7 +7,7 @@ import { SLUG } from '../../../core/images/ports.js'
 import { type RecentImage, takeDown } from '../../../core/operator/images.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
-import { CHECKED } from '../../parts/image-urls.js'
+import { SERVER_URLS } from '../../parts/image-urls.js'
 import { sendPage } from '../../parts/layout.js'
 import { actingOf, ReasonField, readForm, reason } from '../../parts/operator-forms.js'
 import { Field, Notices, Pager } from '../../parts/page-parts.js'
@@ -155,8 +155,8 @@ export function imagesRoutes(app: App, { ports }: WebsiteOptions): void {
       slug ? publishedImages.find(slug) : undefined,
     ])
     const thumbnail = ({ slug, hasThumbnail }: RecentImage) =>
-      hasThumbnail ? CHECKED.thumbnailUrl(slug) : CHECKED.url(slug)
-    const picture = chosen && !chosen.removed ? CHECKED.url(slug) : undefined
+      hasThumbnail ? SERVER_URLS.thumbnailUrl(slug) : SERVER_URLS.url(slug)
+    const picture = chosen && !chosen.removed ? SERVER_URLS.url(slug) : undefined
     const page = { signedIn: sessionOf(request), images: list, thumbnail, picture }
     return sendPage(reply, <ImagesPage {...page} {...shown} />)
   }

@@ -11,6 +11,7 @@ import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
+import { FileTextField, NotServed } from './import-parts.js'
 
 const PATH = '/operator/models/import'
 /** Forms write a quotation mark as %22 and a line end as %0D%0A, so that a text gets up to twice as long. */
@@ -38,45 +39,12 @@ interface ImportPageProps {
 const ImportPage = ({ form, signedIn, problem, notServed }: ImportPageProps) => (
   <OperatorLayout title="Import models" signedIn={signedIn} path={PATH} script="workflow.js">
     <Notices problem={problem} />
-    {notServed && (
-      <section class="card" aria-labelledby="lacks">
-        <h2 id="lacks">What the GPU servers lack</h2>
-        <ul>
-          {notServed.map((sentence) => (
-            <li>
-              <bdi>{sentence}</bdi>
-            </li>
-          ))}
-        </ul>
-      </section>
-    )}
+    {notServed && <NotServed of={notServed} />}
     <form class="card stack" method="post" action={PATH}>
-      <div class="field drop">
-        <label for="models">Model versions</label>
-        <p id="models-hint" class="quiet small">
-          A JSON array, as <code>easel models import</code> takes and <code>easel models list --json</code> shows it, up
-          to {MAX_LENGTH / 1024 / 1024} MB. Versions whose ID exists already are updated: what an entry leaves out
-          stays.
-        </p>
-        <textarea
-          id="models"
-          name="models"
-          class="mono"
-          rows={14}
-          required
-          spellcheck={false}
-          autocomplete="off"
-          aria-describedby="models-hint"
-          data-file-text
-          data-max={MAX_LENGTH}
-        >
-          {form.models}
-        </textarea>
-        <p class="row small" hidden>
-          <label for="file">Or choose the file, or drop it on the field:</label>
-          <input id="file" type="file" accept=".json,application/json" />
-        </p>
-      </div>
+      <FileTextField id="models" label="Model versions" rows={14} maxLength={MAX_LENGTH} value={form.models}>
+        A JSON array, as <code>easel models import</code> takes and <code>easel models list --json</code> shows it, up
+        to {MAX_LENGTH / 1024 / 1024} MB. Versions whose ID exists already are updated: what an entry leaves out stays.
+      </FileTextField>
       <ReasonField id="reason" value={form.reason} />
       {notServed && (
         <label class="row">

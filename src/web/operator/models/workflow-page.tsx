@@ -12,6 +12,7 @@ import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
+import { FileTextField, NotServed, Sentences } from './import-parts.js'
 import { PriceField } from './price-field.js'
 
 const PATH = '/operator/models/workflow'
@@ -52,12 +53,7 @@ const WorkflowPage = ({ form, models, existing, signedIn, report, problem, notSe
     script="workflow.js"
   >
     <Notices problem={problem} />
-    {notServed && (
-      <section class="card" aria-labelledby="lacks">
-        <h2 id="lacks">What the GPU servers lack</h2>
-        <Sentences of={notServed} />
-      </section>
-    )}
+    {notServed && <NotServed of={notServed} />}
     <div class="workflow">
       {report && <Report of={report} />}
       <div class="stack">
@@ -94,16 +90,6 @@ const Report = ({ of: { places, sections } }: { of: WorkflowReport }) => (
   </section>
 )
 
-const Sentences = ({ of }: { of: readonly string[] }) => (
-  <ul>
-    {of.map((sentence) => (
-      <li>
-        <bdi>{sentence}</bdi>
-      </li>
-    ))}
-  </ul>
-)
-
 /** Without scripts, too, a choice fills the form below. */
 const VersionForm = ({ models, chosen }: { models: readonly ModelVersion[]; chosen: string }) => (
   <form class="card row" method="get" action={PATH}>
@@ -132,30 +118,9 @@ interface WorkflowFormProps {
 const WorkflowForm = ({ form, existing, asksAnyway }: WorkflowFormProps) => (
   <form class="card stack" method="post" action={PATH}>
     <input type="hidden" name="version" value={form.version} />
-    <div class="field drop">
-      <label for="workflow">Workflow</label>
-      <p id="workflow-hint" class="quiet small">
-        The text of the file that ComfyUI saves with <i>Export (API)</i>, up to {MAX_LENGTH / 1024 / 1024} MB.
-      </p>
-      <textarea
-        id="workflow"
-        name="workflow"
-        class="mono"
-        rows={10}
-        required
-        spellcheck={false}
-        autocomplete="off"
-        aria-describedby="workflow-hint"
-        data-file-text
-        data-max={MAX_LENGTH}
-      >
-        {form.workflow}
-      </textarea>
-      <p class="row small" hidden>
-        <label for="file">Or choose the file, or drop it on the field:</label>
-        <input id="file" type="file" accept=".json,application/json" />
-      </p>
-    </div>
+    <FileTextField id="workflow" label="Workflow" rows={10} maxLength={MAX_LENGTH} value={form.workflow}>
+      The text of the file that ComfyUI saves with <i>Export (API)</i>, up to {MAX_LENGTH / 1024 / 1024} MB.
+    </FileTextField>
     <div class="field">
       <label for="allow_nodes">Allowed node classes (--allow-node)</label>
       <textarea

@@ -7,7 +7,7 @@ import { dismissReports, type ReportedImage } from '../../../core/operator/image
 import { takeDown } from '../../../core/operator/images.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import type { Page } from '../../../lib/page.js'
-import { CHECKED } from '../../parts/image-urls.js'
+import { SERVER_URLS } from '../../parts/image-urls.js'
 import { sendPage } from '../../parts/layout.js'
 import { Act, actingOf, readForm, reason } from '../../parts/operator-forms.js'
 import { Notices, Pager } from '../../parts/page-parts.js'
@@ -129,7 +129,7 @@ export function reportedImageRoutes(app: App, { ports }: WebsiteOptions): void {
     const after = before === undefined ? undefined : [before]
     const page = await administration.imageReports.list({ limit: IMAGES_PER_PAGE, after })
     const thumbnail = ({ slug, hasThumbnail }: ReportedImage) =>
-      hasThumbnail ? CHECKED.thumbnailUrl(slug) : CHECKED.url(slug)
+      hasThumbnail ? SERVER_URLS.thumbnailUrl(slug) : SERVER_URLS.url(slug)
     const shown = { images: page, isFirst: before === undefined, thumbnail, signedIn: sessionOf(request) }
     return sendPage(reply, <ReportsPage {...shown} {...said} />)
   }

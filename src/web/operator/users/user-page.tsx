@@ -11,6 +11,7 @@ import type { Page } from '../../../lib/page.js'
 import { Act } from '../../parts/operator-forms.js'
 import { Notices, Pager, StatusBadge } from '../../parts/page-parts.js'
 import { address, browserName, counted, Moment, number } from '../../parts/text.js'
+import { en } from '../../texts/texts.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 import { GenerationLink, Table } from '../parts/operator-parts.js'
 import { NewKeyForm, type Secret, SecretCard, SignInLinkForm, type TypedSecret } from './secrets.js'
@@ -217,7 +218,7 @@ const SessionsCard = ({ sessions, path, isDeleted, typed }: CardProps & { readon
     {sessions.map(({ userAgent, createdAt, seenAt }) => (
       <div class="entry">
         <div>
-          <span title={userAgent ?? undefined}>{browserName(userAgent)}</span>
+          <span title={userAgent ?? undefined}>{browserName(userAgent, en)}</span>
           <div class="quiet small">
             Since <Moment at={createdAt} />, seen <Moment at={seenAt} />
           </div>

@@ -3,6 +3,7 @@ import type { Session, SessionStore, SignedIn } from '../../../core/accounts/ses
 import type { App } from '../../../http/shared/fastify-app.js'
 import { browserName, Moment } from '../../parts/text.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 
 /** Where the account is signed in. */
 export const Sessions = ({ sessions, signedIn }: { sessions: readonly Session[]; signedIn: SignedIn }) => (
@@ -12,7 +13,7 @@ export const Sessions = ({ sessions, signedIn }: { sessions: readonly Session[];
       {sessions.map(({ id, userAgent, seenAt }) => (
         <li key={id} class="row apart">
           <span>
-            <span id={`session-${id}`}>{browserName(userAgent)}</span>{' '}
+            <span id={`session-${id}`}>{browserName(userAgent, useTexts())}</span>{' '}
             {id === signedIn.sessionId && <span class="badge good">this one</span>}
             <br />
             <span class="small quiet">

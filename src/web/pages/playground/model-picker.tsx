@@ -1,7 +1,7 @@
 import { coverPath } from '../../../core/catalog/cover.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { lowestPrice } from '../../../core/catalog/price.js'
-import type { Standing } from '../../../core/generations/follow/hold.js'
+import type { ModelReadiness } from '../../../core/generations/follow/hold.js'
 import { useTexts } from '../../texts/texts.js'
 import { Choice, Choices } from './choices.js'
 
@@ -12,7 +12,7 @@ interface ModelPickerProps {
   readonly chosen: string
   /** In the plan; another one cannot be chosen. */
   readonly includes: (model: ModelVersion) => boolean
-  readonly standingOf: ((filename: string) => Standing) | undefined
+  readonly readinessOf: ((filename: string) => ModelReadiness) | undefined
   /** For the page's script. */
   readonly factsOf: (model: ModelVersion) => object
 }
@@ -20,7 +20,7 @@ interface ModelPickerProps {
 /** From so many on they are searched. */
 const MANY = 13
 
-export const ModelPicker = ({ models, chosen, includes, standingOf, factsOf }: ModelPickerProps) => (
+export const ModelPicker = ({ models, chosen, includes, readinessOf, factsOf }: ModelPickerProps) => (
   <Choices of={useTexts().playground.models.label} class="models" aside={models.length >= MANY && <ModelSearch />}>
     {models.map((model) => (
       <Choice
@@ -30,7 +30,7 @@ export const ModelPicker = ({ models, chosen, includes, standingOf, factsOf }: M
         disabled={!includes(model)}
         data={{ 'data-facts': JSON.stringify(factsOf(model)) }}
       >
-        <ModelCard model={model} isIncluded={includes(model)} standing={standingOf?.(model.filename)} />
+        <ModelCard model={model} isIncluded={includes(model)} readiness={readinessOf?.(model.filename)} />
       </Choice>
     ))}
   </Choices>
@@ -53,10 +53,10 @@ const ModelSearch = () => {
 interface ModelCardProps {
   readonly model: ModelVersion
   readonly isIncluded: boolean
-  readonly standing: Standing | undefined
+  readonly readiness: ModelReadiness | undefined
 }
 
-const ModelCard = ({ model, isIncluded, standing }: ModelCardProps) => (
+const ModelCard = ({ model, isIncluded, readiness }: ModelCardProps) => (
   <>
     <img src={coverPath(model)} alt="" width="96" height="64" loading="lazy" />
     <b>
@@ -75,7 +75,7 @@ const ModelCard = ({ model, isIncluded, standing }: ModelCardProps) => (
         <Price of={model} isIncluded={isIncluded} />
         {model.nsfw && ' · 18+'}
       </span>
-      {standing && <Warmth of={standing} />}
+      {readiness && <Warmth of={readiness} />}
     </span>
   </>
 )
@@ -88,7 +88,7 @@ const Price = ({ of: model, isIncluded }: { of: ModelVersion; isIncluded: boolea
 }
 
 /** Whether an image begins at once, after the model was loaded, or not for now. */
-const Warmth = ({ of: { hold, isLoaded } }: { of: Standing }) => {
+const Warmth = ({ of: { hold, isLoaded } }: { of: ModelReadiness }) => {
   const words = useTexts().playground.models
   return hold ? (
     <> · {words.holds[hold]}</>

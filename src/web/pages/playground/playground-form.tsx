@@ -1,5 +1,5 @@
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
-import type { Standing } from '../../../core/generations/follow/hold.js'
+import type { ModelReadiness } from '../../../core/generations/follow/hold.js'
 import { MAX_SEED, SAMPLERS, samplerName } from '../../../core/generations/generation.js'
 import { MAX_PROMPT_LENGTH, PERSONAL_LIMITS } from '../../../http/shared/generation-fields.js'
 import { PlanLink } from '../../parts/site-links.js'
@@ -27,7 +27,7 @@ export interface FormProps {
   /** Whether the plan of whoever is signed in includes this one. */
   readonly includes: (model: ModelVersion) => boolean
   /** Undefined while that can't be told. */
-  readonly standingOf: ((filename: string) => Standing) | undefined
+  readonly readinessOf: ((filename: string) => ModelReadiness) | undefined
   readonly accountId: string
   readonly generate: Pick<GenerateProps, 'running' | 'held' | 'upNext'>
   /** The ID of the idea that the form changes. */
@@ -129,7 +129,7 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
         models={models}
         chosen={form.model_version_id}
         includes={includes}
-        standingOf={props.standingOf}
+        readinessOf={props.readinessOf}
         factsOf={differing}
       />
       <p id="note" class="small quiet" hidden={note === ''}>

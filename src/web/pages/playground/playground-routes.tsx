@@ -6,7 +6,7 @@ import { inPlace, type ModelVersion, requireAvailable } from '../../../core/cata
 import { AppError } from '../../../core/errors.js'
 import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
-import { holdOf, standings } from '../../../core/generations/follow/hold.js'
+import { holdOf, readinessByModel } from '../../../core/generations/follow/hold.js'
 import { hasEnded, pollGeneration } from '../../../core/generations/follow/poll.js'
 import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
 import { submitGeneration } from '../../../core/generations/submit/submit.js'
@@ -55,10 +55,10 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   ) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
-    const [enabled, usual, standingOf, active, recent, { items }, upNext, saved] = await Promise.all([
+    const [enabled, usual, readinessOf, active, recent, { items }, upNext, saved] = await Promise.all([
       ports.models.listEnabled(),
       ports.models.findDefault(),
-      standings(ports.estimates),
+      readinessByModel(ports.estimates),
       activeOf(ports, request),
       recentOf(ports, id),
       ports.history.generations(id, {}, { limit: 1, after: undefined }),
@@ -72,10 +72,10 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const returning = latest !== undefined
     const includes = ({ id }: ModelVersion) => isAllowedModel(signedIn.caller, id)
     const chosen = enabled.find((model) => `${model.id}` === shown.form.model_version_id)
-    const hold = chosen && standingOf?.(chosen.filename).hold
+    const hold = chosen && readinessOf?.(chosen.filename).hold
     // The operator's default first, whoever asks.
     const models = inPlace(enabled).sort((a, b) => Number(b.id === usual?.id) - Number(a.id === usual?.id))
-    const offered = { models, includes, standingOf, hold, saved }
+    const offered = { models, includes, readinessOf, hold, saved }
     const props = { signedIn, ...offered, active, upNext, ended, recent, returning, baseUrl, urls: ports.images }
     const problem = shown.problem ?? planProblem(signedIn.caller.account, request.texts)
     const editing = upNext.ideas.find(({ id }) => id === shown.editing)?.id

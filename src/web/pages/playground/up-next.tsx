@@ -3,6 +3,7 @@ import { priceOf } from '../../../core/catalog/price.js'
 import { filledFor } from '../../../core/generations/submit/requested.js'
 import { goesOn, type Idea, type UpNext } from '../../../core/up-next/up-next.js'
 import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
+import { beginningOf } from '../../../lib/text.js'
 import { inWords } from '../../texts/refusals.js'
 import { type Texts, useTexts } from '../../texts/texts.js'
 
@@ -61,10 +62,6 @@ function sentenceOf({ ideas, paused }: UpNext, running: boolean, words: Texts['p
 
 /** As much of a prompt as its lines show: there may be many long ones. */
 const SHOWN = 240
-function beginning(prompt: string): string {
-  const letters = [...prompt]
-  return letters.length <= SHOWN ? prompt : `${letters.slice(0, SHOWN).join('')}…`
-}
 
 const IdeaLine = ({ idea: { id, body, refusal }, models }: { idea: Idea; models: readonly ModelVersion[] }) => {
   const texts = useTexts()
@@ -72,7 +69,7 @@ const IdeaLine = ({ idea: { id, body, refusal }, models }: { idea: Idea; models:
   return (
     <li id={`idea-${id}`}>
       <p class="idea" dir="auto">
-        {beginning(`${body.prompt}`)}
+        {beginningOf(`${body.prompt}`, SHOWN)}
       </p>
       {refusal && <p class="problem">{inWords(refusal, texts)}</p>}
       <div class="row apart">
