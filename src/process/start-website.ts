@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { accountMails, keepMails, mailOrigin } from '../core/accounts/account-mails.js'
+import { accountMails, keepMails } from '../core/accounts/account-mails.js'
+import { mailOrigin } from '../core/accounts/mail-texts.js'
 import { startNoticeMails } from '../core/accounts/notices.js'
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
@@ -44,6 +45,7 @@ import { identityProvider } from '../outbound/identity-provider.js'
 import { smtpMail } from '../outbound/smtp-mail.js'
 import { website } from '../web/server/website.js'
 import type { Asset } from '../web/shared/assets.js'
+import { mailTextsOf } from '../web/texts/texts.js'
 import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
 import { prepareEntries } from './import-models.js'
@@ -121,10 +123,10 @@ const openShop = (provider: PaymentProvider, db: Database, log: Logger) =>
 
 /** Wires how people sign in to the website, and the mails that this takes. */
 function startSigningIn(
-  { baseUrl, mail, oidc }: Config,
+  { baseUrl, languages, mail, oidc }: Config,
   log: Logger,
   { db, counter }: Foundation,
-  { mailPollMs, site: { name } }: Shared,
+  { mailPollMs, provider, site: { name, planHref } }: Shared,
 ) {
   const credentials = credentialStore(db)
   const unsentMails = unsentMailStore(db)
@@ -133,7 +135,7 @@ function startSigningIn(
     mail.smtpUrl === undefined
       ? keepMails(unsentMails, log)
       : smtpMail(mail.smtpUrl, mail.from ?? { name, address: `no-reply@${new URL(baseUrl).hostname}` })
-  const origin = mailOrigin(name, baseUrl)
+  const origin = mailOrigin(name, baseUrl, mailTextsOf(languages), provider ? '/account#buy' : planHref)
   const mails = accountMails({ credentials, send, counter, log }, origin)
   // Without a mail server an operator would have to pass on each of them.
   const sendsNotices = mail.smtpUrl !== undefined

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { accountRefusals } from '../../src/web/texts/de/account-refusals.js'
 import { refusals } from '../../src/web/texts/de/refusals.js'
 import { inWords } from '../../src/web/texts/refusals.js'
-import { en, LANGUAGES, textsFor, textsIn } from '../../src/web/texts/texts.js'
+import { en, LANGUAGES, mailTextsOf, textsFor, textsIn } from '../../src/web/texts/texts.js'
 import { givenSession } from '../support/given-sign-in.js'
 import { givenUser, MODEL } from '../support/givens.js'
 import { useService } from '../support/service.js'
@@ -59,6 +60,23 @@ describe.each(LANGUAGES.filter((it) => it !== 'en'))('the texts in %s', (languag
 const SHARED =
   /^(Website|Webhooks?|Status|Credits?|Name|URL|Seed|Sampler|Prompt|Remix|API|Guidance \(CFG\)|Personal Access API|Website und API)$/
 
+describe('the texts of a mail', () => {
+  const textsIn = mailTextsOf(['en', 'de'])
+
+  it('are in the first language that the site offers', () => {
+    expect(textsIn('de').language).toBe('de')
+    expect(textsIn(null, 'de').language).toBe('de')
+    expect(textsIn('en', 'de').language).toBe('en')
+    expect(textsIn('fr', 'de').language).toBe('de')
+  })
+
+  it('are in the usual language of the site where it offers none of them', () => {
+    expect(textsIn(null, 'fr').language).toBe('en')
+    expect(mailTextsOf(['de', 'en'])().language).toBe('de')
+    expect(mailTextsOf(['en'])('de').language).toBe('en')
+  })
+})
+
 describe('a refusal', () => {
   it('is said in German where it is known, with what differs in its place', () => {
     const sentence = 'You have a folder named "$& {}.*": choose another name.'
@@ -83,7 +101,9 @@ describe('a refusal', () => {
     )
     const sources = await Promise.all(files.map((file) => readFile(new URL(file, root), 'utf8')))
     const source = sources.join('\n').replaceAll(/\$\{[^}]*\}/g, '{}')
-    expect(refusals.map(([english]) => english).filter((english) => !source.includes(english))).toEqual([])
+    expect(
+      [...refusals, ...accountRefusals].map(([english]) => english).filter((english) => !source.includes(english)),
+    ).toEqual([])
   })
 })
 

@@ -1,7 +1,8 @@
 /** What an account is told of its credits and its subscription: the mails. Postgres writes each notice with its cause. */
 import type { Log } from '../log.js'
 import type { Subscription } from './account.js'
-import type { MailOrigin, SendMail } from './account-mails.js'
+import type { SendMail } from './account-mails.js'
+import type { MailOrigin, MailText, MailTexts } from './mail-texts.js'
 
 type ChangedSubscription = Omit<Subscription, 'endDate'> & { readonly endDate: string }
 
@@ -12,14 +13,9 @@ export type Notice =
   | { readonly kind: 'payment.failed'; readonly data: { readonly plan: string; readonly endDate: string } }
   | { readonly kind: 'subscription.changed'; readonly data: { readonly subscription: ChangedSubscription | null } }
 
-/** The mails that an account may turn off, and what each says. */
-export const NOTICE_MAILS = {
-  'credits.low': 'fewer than a fifth of your credits are left',
-  'credits.out': 'no credits are left',
-  'payment.failed': 'a payment for your subscription has failed',
-  'subscription.ended': 'your subscription has ended',
-} as const
-export type NoticeMail = keyof typeof NOTICE_MAILS
+/** The mails that an account may turn off. */
+export const NOTICE_MAILS = ['credits.low', 'credits.out', 'payment.failed', 'subscription.ended'] as const
+export type NoticeMail = (typeof NOTICE_MAILS)[number]
 
 export interface MailChoices {
   /** Those that are turned off. */
@@ -32,6 +28,8 @@ export type DueNotice = Notice & {
   readonly username: string
   /** Null: the account has no confirmed address. */
   readonly email: string | null
+  /** Which the account remembers. */
+  readonly language: string | null
   readonly mailsOff: readonly NoticeMail[]
 }
 
@@ -99,46 +97,30 @@ export function startNoticeMails(
 
 /** Undefined: there is nothing to say, or it is not wanted. */
 function mailOf(notice: DueNotice, origin: MailOrigin) {
-  const { username, email, mailsOff } = notice
-  const said = textOf(notice, origin)
-  if (!email || !said || mailsOff.includes(said.mail)) return undefined
-  const text = `Hello ${username},
-
-${said.text}
-
-You can turn these mails off at ${origin.baseUrl}/account#mails
-`
+  const { username, email, language, mailsOff } = notice
+  const texts = origin.textsIn(language)
+  const [mail, said] = saidBy(notice, texts, origin) ?? []
+  if (!email || !mail || !said || mailsOff.includes(mail)) return undefined
+  const text = texts.notice({ username, text: said.text, offUrl: `${origin.baseUrl}/account#mails` })
   return { to: email, subject: said.subject, text }
 }
 
-function textOf({ kind, data }: Notice, { place, baseUrl }: MailOrigin) {
-  if (kind === 'credits.low')
-    return {
-      mail: 'credits.low',
-      subject: `Few credits are left on ${place}`,
-      text: `your account on ${place} has ${data.credits} ${data.credits === 1 ? 'credit' : 'credits'} left,
-fewer than a fifth of what it held when credits were last added. See what they went to: ${baseUrl}/usage`,
-    } as const
-  if (kind === 'credits.out')
-    return {
-      mail: 'credits.out',
-      subject: `No credits are left on ${place}`,
-      text: `your account on ${place} has no credits left, so it can make no images until credits are
-added. See what they went to: ${baseUrl}/usage`,
-    } as const
-  if (kind === 'payment.failed')
-    return {
-      mail: 'payment.failed',
-      subject: `A payment on ${place} has failed`,
-      text: `the payment for your plan ${data.plan} on ${place} has failed. It will be tried again; unless it succeeds, you
-can make images until ${data.endDate.slice(0, 10)} (UTC). Check your means of payment: ${baseUrl}/account`,
-    } as const
-  const { subscription } = data
-  if (subscription?.status !== 'expired') return undefined
-  return {
-    mail: 'subscription.ended',
-    subject: `Your subscription on ${place} has ended`,
-    text: `your subscription of the plan ${subscription.plan} on ${place} has ended on ${subscription.endDate.slice(0, 10)} (UTC). Your
-images stay where they are; to make new ones, renew it: ${baseUrl}/account`,
-  } as const
+function saidBy(
+  { kind, data }: Notice,
+  texts: MailTexts,
+  { place, baseUrl, ...origin }: MailOrigin,
+): readonly [NoticeMail, MailText] | undefined {
+  const usageUrl = `${baseUrl}/usage`
+  const offersUrl = origin.offersUrl(texts.language)
+  if (kind === 'credits.low') return [kind, texts.creditsLow({ place, credits: data.credits, usageUrl })]
+  if (kind === 'credits.out') return [kind, texts.creditsOut({ place, usageUrl, offersUrl })]
+  const account = `${baseUrl}/account`
+  if (kind === 'payment.failed') {
+    const { plan, endDate } = data
+    return [kind, texts.paymentFailed({ place, plan, endDate: new Date(endDate), url: account })]
+  }
+  if (data.subscription?.status !== 'expired') return undefined
+  const { plan, endDate } = data.subscription
+  const ended = { place, plan, endDate: new Date(endDate), url: offersUrl ?? account }
+  return ['subscription.ended', texts.subscriptionEnded(ended)]
 }

@@ -70,6 +70,8 @@ interface Credentials {
   readonly accountId: string
   readonly username: string
   readonly email: string | null
+  /** A BCP 47 tag; null: as the browser says. */
+  readonly language: string | null
   readonly passwordHash: string | null
 }
 

@@ -30,7 +30,7 @@ const CLAIM = statement<DueNotice>('claim_notice')`
     RETURNING ${n.id}, ${n.userId}, ${n.kind}, ${n.data}
   )
   SELECT due.id, due.kind, due.data, ${selectAs({
-    ...columns(u, 'username', 'mailsOff'),
+    ...columns(u, 'username', 'language', 'mailsOff'),
     email: sql`CASE WHEN ${u.deletedAt} IS NULL THEN ${u.email} END`,
   })}
     FROM due JOIN ${u} ON ${u.id} = due.user_id`

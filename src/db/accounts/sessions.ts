@@ -128,7 +128,7 @@ export const credentialStore = (db: Database): CredentialStore => {
   return {
     async find(nameOrEmail) {
       const [found] = await orm
-        .select({ accountId: u.id, ...columns(u, 'username', 'email', 'passwordHash') })
+        .select({ accountId: u.id, ...columns(u, 'username', 'email', 'language', 'passwordHash') })
         .from(u)
         .where(
           and(

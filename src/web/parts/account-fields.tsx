@@ -35,10 +35,10 @@ interface EmailFieldProps {
   readonly hint?: string | undefined
 }
 
-export const EmailField = ({ label = 'Email', value, hint }: EmailFieldProps) => (
+export const EmailField = ({ label, value, hint }: EmailFieldProps) => (
   <Field
     id="email"
-    label={label}
+    label={label ?? useTexts().account.fields.email}
     type="email"
     value={value}
     autocomplete="email"
@@ -48,11 +48,12 @@ export const EmailField = ({ label = 'Email', value, hint }: EmailFieldProps) =>
   />
 )
 
-/** How somebody comes by the link that confirms an address. @param sendsMail whether there is a mail server */
+/**
+ * How somebody comes by the link that confirms an address; while a page is rendered.
+ * @param sendsMail whether there is a mail server
+ */
 export const waysToConfirm = (sendsMail: boolean): string =>
-  sendsMail
-    ? 'Open the link in the mail that we sent there.'
-    : 'No mails are sent from here: ask the operator of this site for the link.'
+  useTexts().account.fields[sendsMail ? 'openLink' : 'askForLink']
 
 interface NewPasswordProps extends Omit<FieldProps, 'value'> {
   readonly name: string
@@ -68,7 +69,7 @@ export const NewPasswordField = ({ label, name, hint }: NewPasswordProps) => (
     autocomplete="new-password"
     minlength={PASSWORD_LENGTH.min}
     maxlength={PASSWORD_LENGTH.max}
-    hint={`At least ${PASSWORD_LENGTH.min} characters${hint}`}
+    hint={`${useTexts().account.fields.atLeast(PASSWORD_LENGTH.min)}${hint}`}
     required
   />
 )

@@ -1,4 +1,5 @@
 import { SAMPLERS, samplerName } from '../../core/generations/generation.js'
+import { accountRefusals as germanOfAccounts } from './de/account-refusals.js'
 import { refusals as german, fields as germanFields } from './de/refusals.js'
 import type { Texts } from './en/en.js'
 
@@ -16,7 +17,7 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
 
 /** Of the languages other than English, which the core speaks. */
 const TRANSLATED: Readonly<Record<string, readonly (readonly [pattern: RegExp, sentence: string])[]>> = {
-  de: german.map(([english, sentence]) => [patternOf(english), sentence]),
+  de: [...german, ...germanOfAccounts].map(([english, sentence]) => [patternOf(english), sentence]),
 }
 
 const FIELDS: Readonly<Record<string, ReadonlyMap<string, string>>> = { de: germanFields }

@@ -1,10 +1,11 @@
 /**
- * The texts of the website in the language of its reader. Each language is a folder with a file for each page; English
+ * The texts of the website and of the mails to its accounts, in the language of their reader. Each language is a folder with a file for each page; English
  * comes first, and the compiler asks every other language for the same texts.
  */
 import type { FastifyRequest } from 'fastify'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { MailTextsIn } from '../../core/accounts/mail-texts.js'
 import { de } from './de/de.js'
 import { en, type Texts } from './en/en.js'
 
@@ -41,6 +42,14 @@ export function textsFor(
   const remembered = offered.find((language) => language === signedIn?.language)
   return textsIn(remembered ?? liked(headers['accept-language'], offered) ?? offered[0] ?? 'en')
 }
+
+/** The texts of mails. @param offered by the site, the usual one first */
+export const mailTextsOf =
+  (offered: readonly Language[]): MailTextsIn =>
+  (...liked) => {
+    const language = liked.flatMap((it) => offered.find((one) => one === it) ?? [])[0]
+    return textsIn(language ?? offered[0] ?? 'en').mails
+  }
 
 /** https://www.rfc-editor.org/rfc/rfc9110#name-accept-language; `de` also does for who asks for `de-AT`. */
 function liked(header = '', offered: readonly Language[]): Language | undefined {

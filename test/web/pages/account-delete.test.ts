@@ -10,7 +10,7 @@ import { useService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { visit } from '../../support/website-client.js'
 
-const context = useService({ worker: true, env: { INFERENCE_URL: 'preview:' } })
+const context = useService({ worker: true, env: { INFERENCE_URL: 'preview:', SITE_LANGUAGES: 'en,de' } })
 
 async function given({ password = true } = {}) {
   const { db, url } = context.service
@@ -134,6 +134,21 @@ describe('deleting one’s account', () => {
     const { username, cookie } = await givenOperator(db)
     const refused = await visit(url, '/account/delete', { cookie, body: { username, password: PASSWORD } })
     expect([refused.status, refused.html.includes('You are an operator')]).toEqual([403, true])
+  })
+
+  it('is explained, refused and confirmed in German', async () => {
+    const { url } = context.service
+    const { cookie, user } = await given()
+    const headers = { 'accept-language': 'de' }
+    const { html } = await visit(url, '/account/delete', { cookie, headers })
+    expect(html).toContain('endet sofort, und niemand kann es zurückholen')
+    expect(html).toContain('deine 100 Credits; sie werden nicht ausgezahlt')
+    expect(html).toContain('Mein Konto endgültig löschen')
+    const end = (username: string) =>
+      visit(url, '/account/delete', { cookie, headers, body: { username, password: PASSWORD } })
+    expect((await end('somebody')).html).toContain('Das ist nicht der Name deines Kontos.')
+    const { location } = await end(user.username)
+    expect((await visit(url, location as string, { headers })).html).toContain('Dein Konto ist gelöscht')
   })
 
   it('is finished by a server after a crash right behind the decision', async () => {

@@ -11,7 +11,14 @@ import { textOf, visit } from '../../support/website-client.js'
 let mailbox: Mailbox
 const context = useService(async () => {
   mailbox = await startMailbox()
-  return { env: { SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, SIGN_UP: 'open', TRUST_PROXY: '127.0.0.1' } }
+  return {
+    env: {
+      SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`,
+      SIGN_UP: 'open',
+      TRUST_PROXY: '127.0.0.1',
+      SITE_LANGUAGES: 'en,de',
+    },
+  }
 })
 afterAll(() => mailbox.close())
 
@@ -194,6 +201,54 @@ describe('changing the address of an account', () => {
     await context.service.db.pool.query('UPDATE sign_in_links SET expires_at = now() WHERE user_id = $1', [user.id])
     expect(await shown()).not.toContain('not confirmed')
     expect((await confirm(await tokenTo(next))).status).toBe(409)
+  })
+})
+
+describe('changing the address in German', () => {
+  const german = { 'accept-language': 'de' }
+
+  it('is said in German on the page and in both mails', async () => {
+    const { url } = context.service
+    const { cookie, headers, email, shown } = await given()
+    const next = newAddress()
+    const post = (to: string) =>
+      visit(url, '/account/email', {
+        cookie,
+        headers: { ...headers, ...german },
+        body: { email: to, password: PASSWORD },
+      })
+    expect((await post('nowhere')).html).toContain('Das ist keine E-Mail-Adresse.')
+    expect((await post(email)).html).toContain('Das ist schon deine Adresse.')
+    const asked = await post(next)
+    const { html } = await visit(url, asked.location as string, { cookie, headers: german })
+    expect(html).toContain('Ein Link ist an die Adresse unterwegs.')
+    expect(textOf(html)).toContain(
+      `${next} ist noch nicht bestätigt. Öffne den Link in der E-Mail, die wir dorthin geschickt haben. Der Link gilt bis`,
+    )
+    expect(await shown()).toContain('is not confirmed yet.')
+    await tokensTo(next)
+    expect(mailsTo(next)[0]).toContain('jemand hat diese E-Mail-Adresse')
+    await until(async () => mailsTo(email).length === 1, 'a mail to the old address')
+    expect(mailsTo(email)[0]).toMatch(/ist angemeldet|angemeldet ist/)
+  })
+
+  it('sends the mails in the language that the account remembers, whatever the browser likes', async () => {
+    const { url } = context.service
+    const { cookie, headers, change } = await given()
+    await visit(url, '/account/language', { cookie, headers, body: { language: 'de' } })
+    const next = newAddress()
+    await change(next)
+    await tokensTo(next)
+    expect(mailsTo(next)[0]).toContain('jemand hat diese E-Mail-Adresse')
+  })
+
+  it('sends who signs up the link in the language of the browser', async () => {
+    const { url } = context.service
+    const email = newAddress()
+    const body = { username: 'neuling', email, password: PASSWORD }
+    await visit(url, '/sign-up', { headers: german, body })
+    await tokensTo(email)
+    expect(mailsTo(email)[0]).toContain('jemand hat diese E-Mail-Adresse')
   })
 })
 

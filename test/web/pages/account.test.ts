@@ -15,7 +15,8 @@ import { useService } from '../../support/service.js'
 import { givenEndedGeneration } from '../../support/stand-in-worker.js'
 import { textOf, visit } from '../../support/website-client.js'
 
-const context = useService()
+const context = useService({ env: { SITE_LANGUAGES: 'en,de' } })
+const GERMAN = { 'accept-language': 'de' }
 const HOSTILE = '<img src=x onerror=alert(1)>\nsecond \u202E"line"'
 const NEXT = 'a longer one, newly chosen'
 
@@ -266,5 +267,57 @@ describe('the credit history', () => {
     await givenEndedGeneration(context.service.db, user, { model })
     const days = await spendingStore(context.service.db).days(user.id)
     expect(days.map(({ spent }) => spent).filter((spent) => spent > 0)).toEqual([16_777_217])
+  })
+})
+
+describe('the account page in German', () => {
+  it('shows credits, plan, password, sessions and what the credits went to', async () => {
+    const { db, url } = context.service
+    const plan = await givenPlan(db, { name: 'Groß', signUpCredits: 5 })
+    const user = await givenSubscriber(db, plan)
+    await givenEnd(user, 'ein Leuchtturm', true)
+    const { html } = await visit(url, '/account', { cookie: await givenSession(db, user), headers: GERMAN })
+    const text = textOf(html)
+    for (const said of [
+      'Ein Bild kostet einen oder mehr, je nach Modell.',
+      'Passwort festlegen',
+      'Mindestens 10 Zeichen. Du bleibst hier angemeldet, und sonst nirgends.',
+      'Wo du angemeldet bist',
+      'Zuletzt aktiv: ',
+      'Verbrauchte Credits in 30 Tagen',
+      'Dein Konto löschen',
+    ])
+      expect(text).toContain(said)
+    expect(text).toMatch(/Abo\s*Groß\s*aktiv bis/)
+    const rows = html.slice(html.indexOf('id="history"')).split('<tr>').slice(2).map(textOf)
+    expect(rows[0]).toMatch(/Erstattet.*ein Leuchtturm.*Schlüssel ohne Namen/)
+    expect(rows[1]).toMatch(/Fehlgeschlagen.*ein Leuchtturm/)
+    const notes = rows.slice(2).join()
+    expect(notes).toMatch(/Gutschrift Groß, \d\d\.\d\d\.\d{4} bis \d\d\.\d\d\.\d{4}.*Abo/)
+    expect(notes).toContain('Groß, zum Start')
+  })
+
+  it('keeps the words of an operator as they are', async () => {
+    const { db, url } = context.service
+    const { user, cookie } = await given({ credits: 20 })
+    await operatorCreditStore(db).adjust(user.id, -22, { note: 'Pro, at sign-up', belowZero: true })
+    const { html } = await visit(url, '/account', { cookie, headers: GERMAN })
+    expect(textOf(html)).toContain('Korrigiert Pro, at sign-up')
+    expect(textOf(html)).toContain('Du bist mit 2 Credits im Minus')
+  })
+
+  it('says what was done, and what is refused', async () => {
+    const { url } = context.service
+    const { cookie } = await given({ password: true })
+    const body = { current: 'wrong', next: NEXT }
+    const refused = await visit(url, '/account/password', { cookie, headers: GERMAN, body })
+    expect(refused.html).toContain('Das jetzige Passwort stimmt nicht.')
+    for (const [done, said] of [
+      ['password', 'Dein Passwort ist geändert.'],
+      ['session', 'Dieser Browser ist abgemeldet.'],
+      ['mails', 'Deine Auswahl der E-Mails ist gespeichert.'],
+      ['language', 'Deine Sprache ist gespeichert.'],
+    ])
+      expect((await visit(url, `/account?done=${done}`, { cookie, headers: GERMAN })).html).toContain(said)
   })
 })

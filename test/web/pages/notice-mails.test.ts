@@ -1,29 +1,36 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { operatorCreditStore } from '../../../src/db/accounts/ledger.js'
+import { sessionStore } from '../../../src/db/accounts/sessions.js'
 import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
+import { LANGUAGES, textsIn } from '../../../src/web/texts/texts.js'
+import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import { givenSession } from '../../support/given-sign-in.js'
+import { givenSiteFile } from '../../support/given-site.js'
 import { givenUser } from '../../support/givens.js'
 import { type Mailbox, startMailbox } from '../../support/mailbox.js'
-import { startService, useService } from '../../support/service.js'
+import { type Service, startService, useService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { textOf, visit } from '../../support/website-client.js'
 
 let mailbox: Mailbox
+const PAST = new Date('2026-02-01T00:00:00Z')
+const NOW = new Date()
 const context = useService(async () => {
   mailbox = await startMailbox({
     onRcptTo: ({ address }, _session, done) =>
       done(address.startsWith('refused-') ? new Error('no such mailbox') : null),
   })
+  const plan = { en: 'https://club.example/join', de: '/beitreten' }
   return {
     server: { mailPollMs: 50 },
-    env: { SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, MAIL_FROM: 'Easel <hello@easel.test>' },
+    env: { ...mailEnv(), SITE_LANGUAGES: 'en,de', SITE_FILE: givenSiteFile({ links: { plan } }) },
   }
 })
+const mailEnv = () => ({ SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, MAIL_FROM: 'Easel <hello@easel.test>' })
 afterAll(() => mailbox.close())
 
-async function given(mails?: readonly string[]) {
-  const { db, url } = context.service
+async function given(mails?: readonly string[], { db, url }: Service = context.service) {
   const user = await givenUser(db)
   const email = `${user.username}@mail.test`
   await operatorUserStore(db).setEmail(user.id, email)
@@ -41,7 +48,9 @@ async function given(mails?: readonly string[]) {
       await until(async () => mine().length >= count, `${count} mails`)
       return mine().map(({ text }) => /^Subject: (.*)\r$/m.exec(text)?.[1])
     },
-    text: () => mailbox.received.find(({ to }) => to.includes(email))?.text ?? '',
+    text: () => mailbox.received.findLast(({ to }) => to.includes(email))?.text ?? '',
+    remember: (language: string) => sessionStore(db).setLanguage(user.id, language),
+    end: () => operatorSubscriptionStore(db).set(user.id, { status: undefined, plan: 'Max', endDate: PAST }, NOW),
     /** Whether all that the account was told has been sent or left out. */
     isDone: async () =>
       (await db.pool.query('SELECT FROM notices WHERE user_id = $1 AND mail_at IS NOT NULL', [user.id])).rowCount === 0,
@@ -61,6 +70,26 @@ describe('the mails of notices', () => {
       'Few credits are left on Easel at easel.test',
       'No credits are left on Easel at easel.test',
     ])
+    expect(text()).toMatch(
+      /Get more: https:\/\/club\.example\/join\r\nSee what they went to: http:\/\/easel\.test\/usage/,
+    )
+  })
+
+  it('are in the language that the account remembers', async () => {
+    const { user, take, subjects, text, remember, end } = await given()
+    await remember('de')
+    await take(99)
+    expect(await subjects(1)).toEqual(['Nur noch wenige Credits bei Easel (easel.test)'])
+    expect(text()).toContain(`Hallo ${user.username},`)
+    expect(text()).toContain('hat noch 1 Credit, weniger als ein')
+    expect(text()).toContain('Diese E-Mails kannst du hier abschalten: http://easel.test/account#mails')
+    await take(1)
+    expect((await subjects(2))[1]).toBe('Keine Credits mehr bei Easel (easel.test)')
+    expect(text()).toContain('Hier bekommst du welche: http://easel.test/beitreten')
+    await end()
+    expect((await subjects(3))[2]).toBe('Dein Abo bei Easel (easel.test) ist beendet')
+    expect(text()).toMatch(/Abo Max bei .* ist seit dem 01\.02\.2026 \(UTC\) beendet/)
+    expect(text()).toContain('http://easel.test/beitreten')
   })
 
   it('say that a subscription has ended, and of its other changes nothing', async () => {
@@ -71,6 +100,7 @@ describe('the mails of notices', () => {
     await store.set(user.id, { status: undefined, plan: undefined, endDate: soon }, soon)
     expect(await subjects(1)).toEqual(['Your subscription on Easel at easel.test has ended'])
     expect(text()).toMatch(/the plan Max on Easel at easel\.test has ended on \d{4}-\d\d-\d\d/)
+    expect(text()).toContain('renew it: https://club.example/join')
   })
 
   it('say that a payment has failed, and until when images can be made', async () => {
@@ -130,6 +160,35 @@ describe('the mails of notices', () => {
     mailbox = await startMailbox({}, port)
     await db.pool.query('UPDATE notices SET mail_at = now() WHERE user_id = $1', [user.id])
     expect(await subjects(1)).toEqual(['Few credits are left on Easel at easel.test'])
+  })
+})
+
+describe('a service that sells plans', () => {
+  it('leads in its mails to where they are bought', async () => {
+    const stripe = await startStripeStandIn()
+    const env = { STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: 'whsec_mails', STRIPE_API_URL: stripe.url }
+    const service = await startService({ server: { mailPollMs: 50 }, env: { ...mailEnv(), ...env } })
+    try {
+      const { take, subjects, text, end } = await given(undefined, service)
+      await end()
+      expect(await subjects(1)).toEqual(['Your subscription on Easel at easel.test has ended'])
+      expect(text()).toContain('renew it: http://easel.test/account#buy')
+      await take(100)
+      await subjects(2)
+      expect(text()).toContain('Get more: http://easel.test/account#buy')
+    } finally {
+      await service.close()
+      await stripe.close()
+    }
+  })
+})
+
+describe('where nobody has said how to get a plan', () => {
+  it.each(LANGUAGES)('the mails in %s lead to the usage, and else nowhere', (language) => {
+    const { creditsOut } = textsIn(language).mails
+    const place = { name: 'Easel', host: 'easel.test' }
+    const { text } = creditsOut({ place, usageUrl: 'http://easel.test/usage', offersUrl: undefined })
+    expect(text.match(/\S+:\/\/\S+/g)).toEqual(['http://easel.test/usage'])
   })
 })
 

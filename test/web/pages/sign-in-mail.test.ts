@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, describe, expect, it } from 'vitest'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
-import { credentialStore } from '../../../src/db/accounts/sessions.js'
+import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
 import { smtpMail } from '../../../src/outbound/smtp-mail.js'
 import { parseConfig } from '../../../src/process/config.js'
 import { startServer } from '../../../src/process/start-server.js'
@@ -17,7 +17,13 @@ import { formsOf, visit } from '../../support/website-client.js'
 let mailbox: Mailbox
 const context = useService(async () => {
   mailbox = await startMailbox()
-  return { env: { SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`, MAIL_FROM: 'Easel <hello@easel.test>' } }
+  return {
+    env: {
+      SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`,
+      MAIL_FROM: 'Easel <hello@easel.test>',
+      SITE_LANGUAGES: 'en,de',
+    },
+  }
 })
 afterAll(() => mailbox.close())
 
@@ -57,6 +63,19 @@ describe('asking for a link', () => {
       location: '/playground',
     })
     expect((await send('POST', '/sign-in/link', { body: { token } })).status).toBe(401)
+  })
+
+  it('sends the mail in the language that the account remembers, else in that of the browser', async () => {
+    const { db, url } = context.service
+    const [one, other] = [await givenReader(), await givenReader()]
+    await sessionStore(db).setLanguage(other.id, 'en')
+    const headers = { 'accept-language': 'de' }
+    for (const { username } of [one, other]) await visit(url, '/sign-in/mail', { headers, body: { username } })
+    await until(async () => [one, other].every(({ email }) => mailsTo(email).length === 1), 'both mails')
+    expect(mailsTo(one.email)[0]?.text).toMatch(/^Subject: Anmelden bei Easel \(easel\.test\)$/m)
+    expect(mailsTo(one.email)[0]?.text).toContain(`Hallo ${one.username},`)
+    expect(linkIn(mailsTo(one.email)[0] as ReceivedMail)).toContain('/sign-in/link?token=')
+    expect(mailsTo(other.email)[0]?.text).toMatch(/^Subject: Sign in to Easel at easel\.test$/m)
   })
 
   it('is answered alike whether there is an account or not', async () => {

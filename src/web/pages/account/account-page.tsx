@@ -16,11 +16,12 @@ import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
 import { Field, Notices, StatusBadge } from '../../parts/page-parts.js'
 import { PlanLink } from '../../parts/site-links.js'
-import { counted, Moment, number } from '../../parts/text.js'
+import { Moment } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
-import type { Language } from '../../texts/texts.js'
+import { inWords } from '../../texts/refusals.js'
+import { type Language, useTexts } from '../../texts/texts.js'
 import { Billing, type BillingView } from './billing.js'
 import { billingRoutes, billingView, paidQuery, reloadUntilConfirmed } from './billing-routes.js'
 import { CreditHistory } from './credit-history.js'
@@ -58,10 +59,11 @@ interface AccountView extends EmailView {
 const AccountPage = (view: AccountView) => {
   const { signedIn, days, done, billing, refused } = view
   const { username } = signedIn.caller.account
+  const { account: words } = useTexts()
   return (
-    <Layout title="Account" signedIn={signedIn} path="/account" class="column" style="account.css">
+    <Layout title={words.title} signedIn={signedIn} path="/account" class="column" style="account.css">
       <div class="stack heading">
-        <h1>Account</h1>
+        <h1>{words.title}</h1>
         <p class="lead">
           <bdi>{username}</bdi>
           {signedIn.email && (
@@ -86,16 +88,10 @@ const AccountPage = (view: AccountView) => {
           <Sessions {...view} />
         </div>
       </div>
-      <DayChart
-        id="spending"
-        title="Credits spent in 30 days"
-        noun="credit"
-        days={days}
-        valueOf={({ spent }) => spent}
-      />
+      <DayChart id="spending" title={words.spent} noun="credit" days={days} valueOf={({ spent }) => spent} />
       <CreditHistory {...view} />
       <p class="quiet">
-        <a href="/account/delete">Delete your account</a>
+        <a href="/account/delete">{words.remove}</a>
       </p>
     </Layout>
   )
@@ -104,40 +100,38 @@ const AccountPage = (view: AccountView) => {
 const Holdings = ({ signedIn, current, billing }: AccountView) => {
   const { credits, subscription } = signedIn.caller.account
   // What is paid for says when it renews, which is before the days of grace are over.
+  const { account: words, number } = useTexts()
   const isRenewed = subscription?.status === 'active' && billing?.own?.status === 'active' && !billing.own.endsAt
   return (
     <div class="tiles">
       <section class="card tile" aria-labelledby="held">
         <h2 id="held" class="quiet">
-          Credits
+          {words.held.title}
         </h2>
         <b class={credits < 0 ? 'bad' : undefined}>{number(credits)}</b>
-        {credits < 0 && (
-          <p class="small">
-            You owe {counted(-credits, 'credit')}: until your balance is above 0 you can make no images.
-          </p>
-        )}
+        {credits < 0 && <p class="small">{words.held.owed(-credits)}</p>}
         {current && <Outlook of={current} />}
-        <p class="small quiet">An image costs one or more, as its model says.</p>
+        <p class="small quiet">{words.held.price}</p>
       </section>
       <section class="card tile" aria-labelledby="plan">
         <h2 id="plan" class="quiet">
-          Plan
+          {words.plan.title}
         </h2>
-        <b>{subscription ? <bdi>{subscription.plan}</bdi> : 'None'}</b>
+        <b>{subscription ? <bdi>{subscription.plan}</bdi> : words.plan.none}</b>
         <p class="small">
           {subscription ? (
             <>
               <StatusBadge status={subscription.status} />{' '}
               {!isRenewed && (
                 <span class="quiet">
-                  {subscription.status === 'expired' ? 'since' : 'until'}{' '}
-                  <Moment at={subscription.endDate} only="date" />
+                  {words.plan[subscription.status === 'expired' ? 'since' : 'until'](
+                    <Moment at={subscription.endDate} only="date" />,
+                  )}
                 </span>
               )}
             </>
           ) : (
-            <span class="quiet">Generating images needs an active subscription.</span>
+            <span class="quiet">{words.plan.needed}</span>
           )}
         </p>
         {(subscription?.status !== 'active' || credits <= 0) && <PlanLink />}
@@ -146,39 +140,35 @@ const Holdings = ({ signedIn, current, billing }: AccountView) => {
   )
 }
 
-const Password = ({ signedIn, hasPassword, problem }: AccountView) => (
-  <section class="card" aria-labelledby="password-title">
-    <form class="stack" method="post" action="/account/password">
-      <h2 id="password-title">{hasPassword ? 'Change your password' : 'Set a password'}</h2>
-      <Notices problem={problem} />
-      {/* For password managers, which store it with the name. */}
-      <input type="hidden" name="username" autocomplete="username" value={signedIn.caller.account.username} />
-      {hasPassword && (
-        <Field
-          id="current"
-          label="Current password"
-          type="password"
-          autocomplete="current-password"
-          autofocus={problem !== undefined}
-          required
-        />
-      )}
-      <NewPasswordField label="New password" name="next" hint=". You stay signed in here, and nowhere else." />
-      <button type="submit">{hasPassword ? 'Change password' : 'Set password'}</button>
-    </form>
-  </section>
-)
+const Password = ({ signedIn, hasPassword, problem }: AccountView) => {
+  const { password: words } = useTexts().account
+  return (
+    <section class="card" aria-labelledby="password-title">
+      <form class="stack" method="post" action="/account/password">
+        <h2 id="password-title">{hasPassword ? words.changeTitle : words.setTitle}</h2>
+        <Notices problem={problem} />
+        {/* For password managers, which store it with the name. */}
+        <input type="hidden" name="username" autocomplete="username" value={signedIn.caller.account.username} />
+        {hasPassword && (
+          <Field
+            id="current"
+            label={words.current}
+            type="password"
+            autocomplete="current-password"
+            autofocus={problem !== undefined}
+            required
+          />
+        )}
+        <NewPasswordField label={words.next} name="next" hint={words.hint} />
+        <button type="submit">{hasPassword ? words.change : words.set}</button>
+      </form>
+    </section>
+  )
+}
 
 const HISTORY_PAGE = 25
 /** A session that was left open must not be a way to guess the password. */
 const TRIES = { windowMs: 15 * 60_000, max: 12 } as const
-const DONE = {
-  password: 'Your password is changed. Every other browser is signed out.',
-  session: 'That browser is signed out.',
-  mails: 'Your choice of mails is saved.',
-  canceled: 'Your address stays as it is: the link no longer works.',
-  confirmed: 'Your address is confirmed.',
-} as const
 const ACTS = ['password', 'session', 'mails', 'email', 'canceled', 'confirmed', 'language'] as const
 
 // A cursor that is none is the beginning; nobody types one.
@@ -239,18 +229,14 @@ export function accountPageRoutes(
 
   app.get('/account', { schema: { querystring: query } }, (request, reply) => {
     const { cursor, done, ...paid } = request.query
-    const text =
-      done === 'email'
-        ? linkSent(sendsMail)
-        : done === 'language'
-          ? request.texts.account.language.saved
-          : done && DONE[done]
+    const { email, done: texts } = request.texts.account
+    const text = done === 'email' ? linkSent(email, sendsMail) : done && texts[done]
     return show(request, reply, cursor, { done: text }, paid)
   })
 
   if (shop)
     billingRoutes(app, { shop, baseUrl }, (request, reply, { code, message }) =>
-      show(request, reply.code(statusOf(code)), undefined, { refused: message }),
+      show(request, reply.code(statusOf(code)), undefined, { refused: inWords(message, request.texts) }),
     )
 
   const countTry = async (accountId: string) => {

@@ -1,7 +1,9 @@
 import { PROMPT_BEGINNING, type SpendingEntry } from '../../../core/accounts/ledger.js'
 import { CANCELED, isCancellation } from '../../../core/generations/failure-reason.js'
 import { Cell, Pager } from '../../parts/page-parts.js'
-import { Moment, number } from '../../parts/text.js'
+import { Moment } from '../../parts/text.js'
+import { inWords } from '../../texts/refusals.js'
+import { useTexts } from '../../texts/texts.js'
 
 interface CreditHistoryProps {
   readonly entries: readonly SpendingEntry[]
@@ -13,87 +15,103 @@ interface CreditHistoryProps {
 }
 
 /** Every credit that moved, and for what. */
-export const CreditHistory = ({ entries, keyPrefix, older, later }: CreditHistoryProps) => (
-  <div id="history" class="card">
-    {entries.length === 0 ? (
-      <>
-        <h2>Credit history</h2>
-        <p class="empty">
-          No credits have moved yet. <a href="/playground">Make an image</a>
-        </p>
-      </>
-    ) : (
-      <section class="scroll" tabindex={0} aria-label="Credit history">
-        <table class="stacking history">
-          <caption>Credit history</caption>
-          <thead>
-            <tr>
-              <th>What</th>
-              <th>When</th>
-              <th>By</th>
-              <th class="number">Credits</th>
-              <th class="number">Balance</th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map((entry) => (
-              <Entry
-                key={`${entry.kind} ${entry.createdAt.getTime()} ${entry.generationId}`}
-                of={entry}
-                {...{ keyPrefix }}
-              />
+export const CreditHistory = ({ entries, keyPrefix, older, later }: CreditHistoryProps) => {
+  const { history: words } = useTexts().account
+  return (
+    <div id="history" class="card">
+      {entries.length === 0 ? (
+        <>
+          <h2>{words.title}</h2>
+          <p class="empty">
+            {words.none((text) => (
+              <a href="/playground">{text}</a>
             ))}
-          </tbody>
-        </table>
-      </section>
-    )}
-    <Pager
-      first={later ? '/account#history' : undefined}
-      next={older ? `/account?cursor=${older}#history` : undefined}
-    />
-  </div>
-)
+          </p>
+        </>
+      ) : (
+        <section class="scroll" tabindex={0} aria-label={words.title}>
+          <table class="stacking history">
+            <caption>{words.title}</caption>
+            <thead>
+              <tr>
+                <th>{words.what}</th>
+                <th>{words.when}</th>
+                <th>{words.by}</th>
+                <th class="number">{words.credits}</th>
+                <th class="number">{words.balance}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {entries.map((entry) => (
+                <Entry
+                  key={`${entry.kind} ${entry.createdAt.getTime()} ${entry.generationId}`}
+                  of={entry}
+                  {...{ keyPrefix }}
+                />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      <Pager
+        first={later ? '/account#history' : undefined}
+        next={older ? `/account?cursor=${older}#history` : undefined}
+      />
+    </div>
+  )
+}
 
-const Entry = ({ of: entry, keyPrefix }: { of: SpendingEntry; keyPrefix: string }) => (
-  <tr>
-    <td class="first">
-      <What {...entry} />
-    </td>
-    <Cell label="When">
-      <Moment at={entry.createdAt} />
-    </Cell>
-    <Cell label="By">
-      <By of={entry} prefix={keyPrefix} />
-    </Cell>
-    <Cell label="Credits" class={`number ${entry.delta > 0 ? 'good' : ''}`}>
-      {signed(entry.delta)}
-    </Cell>
-    <Cell label="Balance" class="number">
-      {number(entry.balance)}
-    </Cell>
-  </tr>
-)
+const Entry = ({ of: entry, keyPrefix }: { of: SpendingEntry; keyPrefix: string }) => {
+  const { account, number } = useTexts()
+  const { history: words } = account
+  return (
+    <tr>
+      <td class="first">
+        <What {...entry} />
+      </td>
+      <Cell label={words.when}>
+        <Moment at={entry.createdAt} />
+      </Cell>
+      <Cell label={words.by}>
+        <By of={entry} prefix={keyPrefix} />
+      </Cell>
+      <Cell label={words.credits} class={`number ${entry.delta > 0 ? 'good' : ''}`}>
+        {entry.delta > 0 ? '+' : ''}
+        {number(entry.delta)}
+      </Cell>
+      <Cell label={words.balance} class="number">
+        {number(entry.balance)}
+      </Cell>
+    </tr>
+  )
+}
 
-const WITHOUT_GENERATION = {
-  grant: { badge: 'Added', text: 'Credits added to your account', tone: 'good' },
-  purchase: { badge: 'Bought', text: 'Credits bought', tone: 'good' },
-  adjustment: { badge: 'Corrected', text: 'Credits corrected', tone: '' },
-  expire: { badge: 'Expired', text: 'Credits of a period that has ended', tone: 'bad' },
-} as const
+const TONES = { grant: 'good', purchase: 'good', adjustment: '', expire: 'bad' } as const
 
-const What = ({ kind, prompt, error, note, slug }: SpendingEntry) => {
+const What = ({ kind, prompt, error, note, slug, source }: SpendingEntry) => {
+  const texts = useTexts()
+  const { history: words } = texts.account
   if (kind !== 'charge' && kind !== 'refund') {
-    const { badge, text, tone } = WITHOUT_GENERATION[kind]
+    const { badge, text } = words.kinds[kind]
+    const said = note && (source === 'operator' ? note : words.note(note))
     return (
       <>
-        <span class={`badge ${tone}`}>{badge}</span> <bdi>{note || text}</bdi>
+        <span class={`badge ${TONES[kind]}`}>{badge}</span> <bdi>{said || text}</bdi>
       </>
     )
   }
-  const text = prompt && [...prompt].length === PROMPT_BEGINNING ? `${prompt}…` : prompt || 'An image'
+  const text = prompt && [...prompt].length === PROMPT_BEGINNING ? `${prompt}…` : prompt || words.image
   return (
     <>
-      {kind === 'refund' ? <span class="badge good">Given back</span> : error && <Failure error={error} />}{' '}
+      {kind === 'refund' ? (
+        <span class="badge good">{words.givenBack}</span>
+      ) : (
+        error && (
+          <span class={`badge ${isCancellation(error) ? '' : 'bad'}`}>
+            {isCancellation(error) ? words.canceled : words.failed}
+          </span>
+        )
+      )}{' '}
       {slug ? (
         <a href={`/image/${slug}`}>
           <bdi class="prompt">{text}</bdi>
@@ -101,24 +119,20 @@ const What = ({ kind, prompt, error, note, slug }: SpendingEntry) => {
       ) : (
         <bdi class="prompt">{text}</bdi>
       )}
-      {kind === 'charge' && error && error !== CANCELED && <span class="reason small quiet">{error}</span>}
+      {kind === 'charge' && error && error !== CANCELED && (
+        <span class="reason small quiet">{inWords(error, texts)}</span>
+      )}
     </>
   )
 }
-
-const Failure = ({ error }: { error: string }) =>
-  isCancellation(error) ? <span class="badge">Canceled</span> : <span class="badge bad">Failed</span>
-
-const SOURCES = { plan: 'Plan', payment: 'Payment', operator: 'Operator' } as const
 
 const By = ({ of: { source, keyKind, keyName, keyHint }, prefix }: { of: SpendingEntry; prefix: string }) => {
-  if (keyKind === null) return <span class="quiet">{SOURCES[source]}</span>
-  if (keyKind === 'website') return <>Website</>
+  const { history: words } = useTexts().account
+  if (keyKind === null) return <span class="quiet">{words.sources[source]}</span>
+  if (keyKind === 'website') return <>{words.website}</>
   return (
     <>
-      <bdi>{keyName || 'Unnamed key'}</bdi> <code class="reason quiet">{`${prefix}_…${keyHint}`}</code>
+      <bdi>{keyName || words.unnamedKey}</bdi> <code class="reason quiet">{`${prefix}_…${keyHint}`}</code>
     </>
   )
 }
-
-const signed = (n: number) => `${n > 0 ? '+' : ''}${number(n)}`

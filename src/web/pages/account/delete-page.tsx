@@ -6,10 +6,10 @@ import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Field, Notices } from '../../parts/page-parts.js'
-import { counted } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { type SessionCookie, sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 
 interface DeletePageProps {
   readonly signedIn: SignedIn
@@ -24,30 +24,25 @@ interface DeletePageProps {
 /** Says what goes and what stays, before one deletes one's account. */
 const DeletePage = ({ signedIn, hasPassword, sells, typed, problem }: DeletePageProps) => {
   const { username, credits } = signedIn.caller.account
+  const { account } = useTexts()
+  const { deletion: words } = account
   return (
-    <Layout title="Delete your account" signedIn={signedIn} path="/account" class="narrow">
+    <Layout title={account.remove} signedIn={signedIn} path="/account" class="narrow">
       <form class="card stack" method="post" action="/account/delete">
-        <h1>Delete your account</h1>
+        <h1>{account.remove}</h1>
         <Notices problem={problem} />
-        <p>
-          The account <bdi>{username}</bdi> ends at once, and nobody can bring it back. Within minutes these are
-          deleted, too:
-        </p>
+        <p>{words.intro(<bdi>{username}</bdi>)}</p>
         <ul>
-          <li>your images, also at the addresses that you gave to others, your folders and prompts</li>
-          <li>your address, sessions and ways to sign in</li>
-          <li>the names of your keys, which stop working, and your webhooks</li>
-          {credits > 0 && <li>your {counted(credits, 'credit')}, which are not paid out</li>}
-          {sells && <li>your subscription: it is not renewed</li>}
+          {words.gone.map((what) => (
+            <li>{what}</li>
+          ))}
+          {credits > 0 && <li>{words.credits(credits)}</li>}
+          {sells && <li>{words.subscription}</li>}
         </ul>
-        <p>
-          These stay without your name: what was charged and paid, and when images were made and of which size. The log
-          of the operators keeps what they did for your account. Copies that others have made of your images stay with
-          them.
-        </p>
+        <p>{words.stays}</p>
         <Field
           id="username"
-          label="Type the name of your account"
+          label={words.name}
           value={typed}
           autocomplete="off"
           autocapitalize="none"
@@ -58,7 +53,7 @@ const DeletePage = ({ signedIn, hasPassword, sells, typed, problem }: DeletePage
         {hasPassword && (
           <Field
             id="password"
-            label="Your password"
+            label={words.password}
             type="password"
             autocomplete="current-password"
             maxlength={PASSWORD_LENGTH.max}
@@ -66,25 +61,28 @@ const DeletePage = ({ signedIn, hasPassword, sells, typed, problem }: DeletePage
           />
         )}
         <button class="danger" type="submit">
-          Delete my account for good
+          {words.confirm}
         </button>
-        <a href="/account">Keep it</a>
+        <a href="/account">{words.keep}</a>
       </form>
     </Layout>
   )
 }
 
-const DeletedPage = () => (
-  <Layout title="Your account is deleted" signedIn={null} path="/account" class="narrow">
-    <section class="card stack">
-      <h1>Your account is deleted</h1>
-      <p>You are signed out everywhere. Your images are removed within minutes.</p>
-      <a class="button" href="/">
-        To the front page
-      </a>
-    </section>
-  </Layout>
-)
+const DeletedPage = () => {
+  const { account, parts } = useTexts()
+  return (
+    <Layout title={account.deletion.done} signedIn={null} path="/account" class="narrow">
+      <section class="card stack">
+        <h1>{account.deletion.done}</h1>
+        <p>{account.deletion.after}</p>
+        <a class="button" href="/">
+          {parts.errors.home}
+        </a>
+      </section>
+    </Layout>
+  )
+}
 
 const body = z.object({
   username: z.string().trim().max(254).catch(''),

@@ -12,6 +12,7 @@ import { Moment } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsitePorts } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { type Texts, useTexts } from '../../texts/texts.js'
 
 export interface EmailView {
   /** The address that waits to be confirmed. */
@@ -31,33 +32,26 @@ interface EmailAddressProps extends EmailView {
 /** The account's address, and a form for another one, which it gets once that is confirmed. */
 export const EmailAddress = ({ signedIn, hasPassword, pending, sendsMail, ...form }: EmailAddressProps) => {
   const { email } = signedIn
+  const { email: words } = useTexts().account
   return (
     <section id="email-address" class="card stack" aria-labelledby="email-title">
-      <h2 id="email-title">Email address</h2>
-      <p>
-        {email ? (
-          <>
-            Your address is <bdi>{email}</bdi>. Links to sign in go there.
-          </>
-        ) : (
-          'Your account has no confirmed address. With one, a link can sign you in without a password.'
-        )}
-      </p>
+      <h2 id="email-title">{words.title}</h2>
+      <p>{email ? words.yours(<bdi>{email}</bdi>) : words.none}</p>
       {pending && (
         <div class="stack">
           <p>
-            <bdi>{pending.email}</bdi> is not confirmed yet. {waysToConfirm(sendsMail)} The link ends{' '}
-            <Moment at={pending.expiresAt} />.
+            {words.pending(<bdi>{pending.email}</bdi>)} {waysToConfirm(sendsMail)}{' '}
+            {words.ends(<Moment at={pending.expiresAt} />)}
           </p>
           <div class="row">
             <form method="post" action="/account/email/again">
               <button class="small" type="submit">
-                {sendsMail ? 'Send again' : 'New link'}
+                {sendsMail ? words.sendAgain : words.newLink}
               </button>
             </form>
             <form method="post" action="/account/email/cancel">
-              <button class="small" type="submit" aria-label="Cancel the change of the address">
-                Cancel
+              <button class="small" type="submit" aria-label={words.cancelChange}>
+                {words.cancel}
               </button>
             </form>
           </div>
@@ -66,22 +60,22 @@ export const EmailAddress = ({ signedIn, hasPassword, pending, sendsMail, ...for
       <form class="stack" method="post" action="/account/email">
         <Notices problem={form.emailProblem} />
         <EmailField
-          label={email ? 'New address' : 'Address'}
+          label={email ? words.newAddress : words.address}
           value={form.typed}
-          hint={sendsMail ? 'We send a link there to confirm that it is yours.' : undefined}
+          hint={sendsMail ? words.hint : undefined}
         />
         {hasPassword && (
           <Field
             id="email-password"
             name="password"
-            label="Your password"
+            label={words.password}
             type="password"
             autocomplete="current-password"
             maxlength={PASSWORD_LENGTH.max}
             required
           />
         )}
-        <button type="submit">{email ? 'Change address' : 'Set address'}</button>
+        <button type="submit">{email ? words.change : words.set}</button>
       </form>
     </section>
   )
@@ -89,8 +83,6 @@ export const EmailAddress = ({ signedIn, hasPassword, pending, sendsMail, ...for
 
 const WINDOW_MS = 15 * 60_000
 const MAILS_PER_NETWORK = 10
-const WRONG_EMAIL = 'That is no email address. Check it.'
-const TOO_MANY = 'Too many links were asked for from here. Wait a quarter of an hour.'
 
 const body = z.object({
   email: z.string().trim().max(1000).catch(''),
@@ -114,19 +106,20 @@ interface EmailRoutes {
 
 /** Asks for another address, sends its link again, or cancels the change. */
 export function emailAddressRoutes(app: App, { ports, countTry, show }: EmailRoutes): void {
-  const countMail = async ({ ip }: FastifyRequest) => {
+  const countMail = async ({ ip, texts }: FastifyRequest) => {
     const asked = await ports.guesses.hit(`sign-in:mail:${networkOf(ip)}`, WINDOW_MS, MAILS_PER_NETWORK)
-    if (asked.current > MAILS_PER_NETWORK) throw new AppError('rate_limited', TOO_MANY)
+    if (asked.current > MAILS_PER_NETWORK) throw new AppError('rate_limited', texts.account.email.tooMany)
   }
 
   app.post('/account/email', { schema: { body } }, async (request, reply) => {
     const { email } = request.body
     const signedIn = sessionOf(request)
     try {
-      if (!emailAddress.safeParse(email).success) throw new AppError('invalid_request', WRONG_EMAIL)
+      const { wrong } = request.texts.account.email
+      if (!emailAddress.safeParse(email).success) throw new AppError('invalid_request', wrong)
       await countTry(signedIn.caller.account.id)
       await countMail(request)
-      await changeEmail(ports, signedIn, request.body)
+      await changeEmail(ports, signedIn, { ...request.body, language: request.texts.language })
     } catch (error) {
       return show(request, reply, { typed: email, emailProblem: refusalMessage(error, reply) })
     }
@@ -136,7 +129,7 @@ export function emailAddressRoutes(app: App, { ports, countTry, show }: EmailRou
   app.post('/account/email/again', async (request, reply) => {
     try {
       await countMail(request)
-      await sendConfirmationAgain(ports, sessionOf(request))
+      await sendConfirmationAgain(ports, sessionOf(request), request.texts.language)
     } catch (error) {
       return show(request, reply, { emailProblem: refusalMessage(error, reply) })
     }
@@ -150,7 +143,5 @@ export function emailAddressRoutes(app: App, { ports, countTry, show }: EmailRou
 }
 
 /** What the page says once a link has been asked for. */
-export const linkSent = (sendsMail: boolean): string =>
-  sendsMail
-    ? `A link is on its way to the address. It works once, and ends in ${CONFIRMATION_MINUTES} minutes.`
-    : `The address waits to be confirmed: ask the operator of this site for the link, which ends in ${CONFIRMATION_MINUTES} minutes.`
+export const linkSent = (words: Texts['account']['email'], sendsMail: boolean): string =>
+  (sendsMail ? words.sent : words.waits)(CONFIRMATION_MINUTES)

@@ -1,35 +1,39 @@
 import { z } from 'zod'
 import { type MailChoices, NOTICE_MAILS, type NoticeMail } from '../../../core/accounts/notices.js'
 import type { App } from '../../../http/shared/fastify-app.js'
-
-const MAILS = Object.keys(NOTICE_MAILS) as NoticeMail[]
+import { useTexts } from '../../texts/texts.js'
 
 /** Which mails the account gets; they go to its confirmed address. */
-export const MailSettings = ({ off, email }: { off: readonly NoticeMail[]; email: string | null }) => (
-  <section id="mails" class="card" aria-labelledby="mails-title">
-    <form class="stack" method="post" action="/account/mails">
-      <h2 id="mails-title">Mails</h2>
-      {email === null ? (
-        <p>
-          You get none: your account has no mail address. <a href="#email-address">Add one</a>
-        </p>
-      ) : (
-        <>
-          <fieldset class="stack events">
-            <legend>Send a mail when</legend>
-            {MAILS.map((mail) => (
-              <div key={mail} class="check">
-                <input id={mail} type="checkbox" name="mails" value={mail} checked={!off.includes(mail)} />
-                <label for={mail}>{NOTICE_MAILS[mail]}</label>
-              </div>
+export const MailSettings = ({ off, email }: { off: readonly NoticeMail[]; email: string | null }) => {
+  const { mails: words } = useTexts().account
+  return (
+    <section id="mails" class="card" aria-labelledby="mails-title">
+      <form class="stack" method="post" action="/account/mails">
+        <h2 id="mails-title">{words.title}</h2>
+        {email === null ? (
+          <p>
+            {words.none((text) => (
+              <a href="#email-address">{text}</a>
             ))}
-          </fieldset>
-          <button type="submit">Save</button>
-        </>
-      )}
-    </form>
-  </section>
-)
+          </p>
+        ) : (
+          <>
+            <fieldset class="stack events">
+              <legend>{words.when}</legend>
+              {NOTICE_MAILS.map((mail) => (
+                <div key={mail} class="check">
+                  <input id={mail} type="checkbox" name="mails" value={mail} checked={!off.includes(mail)} />
+                  <label for={mail}>{words.kinds[mail]}</label>
+                </div>
+              ))}
+            </fieldset>
+            <button type="submit">{words.save}</button>
+          </>
+        )}
+      </form>
+    </section>
+  )
+}
 
 // As a form sends it: one mail is no list, and none is nothing.
 const body = z.object({ mails: z.union([z.array(z.string()), z.string().transform((mail) => [mail])]).catch([]) })
@@ -37,7 +41,7 @@ const body = z.object({ mails: z.union([z.array(z.string()), z.string().transfor
 /** Turns mails off and on. */
 export function mailSettingsRoutes(app: App, choices: MailChoices): void {
   app.post('/account/mails', { schema: { body } }, async ({ caller, body }, reply) => {
-    const off = MAILS.filter((mail) => !body.mails.includes(mail))
+    const off = NOTICE_MAILS.filter((mail) => !body.mails.includes(mail))
     await choices.turnOff(caller.account.id, off)
     return reply.redirect('/account?done=mails', 303)
   })

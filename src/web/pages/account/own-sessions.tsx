@@ -6,37 +6,39 @@ import type { SessionCookie } from '../../shared/session-cookie.js'
 import { useTexts } from '../../texts/texts.js'
 
 /** Where the account is signed in. */
-export const Sessions = ({ sessions, signedIn }: { sessions: readonly Session[]; signedIn: SignedIn }) => (
-  <section class="card stack" aria-labelledby="sessions-title">
-    <h2 id="sessions-title">Where you are signed in</h2>
-    <ul class="sessions">
-      {sessions.map(({ id, userAgent, seenAt }) => (
-        <li key={id} class="row apart">
-          <span>
-            <span id={`session-${id}`}>{browserName(userAgent, useTexts())}</span>{' '}
-            {id === signedIn.sessionId && <span class="badge good">this one</span>}
-            <br />
-            <span class="small quiet">
-              Last seen <Moment at={seenAt} />
+export const Sessions = ({ sessions, signedIn }: { sessions: readonly Session[]; signedIn: SignedIn }) => {
+  const texts = useTexts()
+  const { sessions: words } = texts.account
+  return (
+    <section class="card stack" aria-labelledby="sessions-title">
+      <h2 id="sessions-title">{words.title}</h2>
+      <ul class="sessions">
+        {sessions.map(({ id, userAgent, seenAt }) => (
+          <li key={id} class="row apart">
+            <span>
+              <span id={`session-${id}`}>{browserName(userAgent, texts)}</span>{' '}
+              {id === signedIn.sessionId && <span class="badge good">{words.thisOne}</span>}
+              <br />
+              <span class="small quiet">{words.seen(<Moment at={seenAt} />)}</span>
             </span>
-          </span>
-          {id !== signedIn.sessionId && (
-            <form method="post" action={`/account/sessions/${id}/end`}>
-              <button class="small" type="submit" aria-describedby={`session-${id}`}>
-                End
-              </button>
-            </form>
-          )}
-        </li>
-      ))}
-    </ul>
-    <form method="post" action="/account/sessions/end">
-      <button class="danger" type="submit" data-confirm="Sign out here, too?">
-        Sign out everywhere
-      </button>
-    </form>
-  </section>
-)
+            {id !== signedIn.sessionId && (
+              <form method="post" action={`/account/sessions/${id}/end`}>
+                <button class="small" type="submit" aria-describedby={`session-${id}`}>
+                  {words.end}
+                </button>
+              </form>
+            )}
+          </li>
+        ))}
+      </ul>
+      <form method="post" action="/account/sessions/end">
+        <button class="danger" type="submit" data-confirm={words.confirm}>
+          {words.endAll}
+        </button>
+      </form>
+    </section>
+  )
+}
 
 /** Ends one session, or all. */
 export function sessionRoutes(app: App, sessions: SessionStore, cookies: SessionCookie): void {

@@ -175,7 +175,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     if (username === '') return showForm(reply, 400, { next, problem: NO_NAME })
     if (await isOver(`mail:${networkOf(request.ip)}`, MAILS_PER_NETWORK))
       return showForm(reply, 429, { next, username, problem: TOO_MANY_MAILS })
-    mails.sendSignInLink(username)
+    mails.sendSignInLink(username, request.texts.language)
     return reply.redirect(`/sign-in?sent=&next=${encodeURIComponent(next)}`, 303)
   })
 

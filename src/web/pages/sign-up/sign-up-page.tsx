@@ -76,7 +76,7 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const accountId = await credentials.register(username, await hashPassword(password))
     if (!accountId) return refuse(409, TAKEN)
     // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
-    await mails.sendConfirmation(accountId, email)
+    await mails.sendConfirmation(accountId, email, request.texts.language)
     await cookies.signIn(request, reply, accountId)
     return reply.redirect('/welcome', 303)
   })

@@ -5,6 +5,7 @@ import { gallery } from './gallery.js'
 import { home } from './home.js'
 import { image } from './image.js'
 import { keys } from './keys.js'
+import { mails } from './mails.js'
 import { parts } from './parts.js'
 import { playground } from './playground.js'
 import { usage } from './usage.js'
@@ -22,6 +23,7 @@ export const de: Texts = {
   home,
   image,
   keys,
+  mails,
   playground,
   usage,
   webhooks,

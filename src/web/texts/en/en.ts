@@ -4,6 +4,7 @@ import { gallery } from './gallery.js'
 import { home } from './home.js'
 import { image } from './image.js'
 import { keys } from './keys.js'
+import { mails } from './mails.js'
 import { parts } from './parts.js'
 import { playground } from './playground.js'
 import { usage } from './usage.js'
@@ -21,6 +22,7 @@ export const en = {
   home,
   image,
   keys,
+  mails,
   playground,
   usage,
   webhooks,

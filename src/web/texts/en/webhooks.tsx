@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { NOTICE_MAILS } from '../../../core/accounts/notices.js'
 
 type Link = (text: string) => ComponentChildren
 
@@ -29,7 +28,7 @@ export const webhooks = {
       'generation.succeeded': 'an image of the Personal Access API, or of this site, is ready',
       'generation.failed': 'a generation has failed',
       'image.completed': 'an image of Create Image is ready',
-      'credits.low': NOTICE_MAILS['credits.low'] as string,
+      'credits.low': 'fewer than a fifth of your credits are left',
       'subscription.changed': 'your subscription has changed or ended',
     },
   },

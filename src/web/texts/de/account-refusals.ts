@@ -1,0 +1,45 @@
+/** What the core says when it refuses what an account asks of itself, and in German, as in `refusals.ts`. */
+export const accountRefusals: readonly (readonly [english: string, german: string])[] = [
+  ['This is your address already. Fill in the new one.', 'Das ist schon deine Adresse. Gib die neue ein.'],
+  [
+    'No address waits to be confirmed. Fill in the one that you want.',
+    'Keine Adresse muss noch bestätigt werden. Gib die ein, die du haben willst.',
+  ],
+  [
+    'Too many mails were sent to this address. Wait a quarter of an hour.',
+    'An diese Adresse wurden zu viele E-Mails geschickt. Warte eine Viertelstunde.',
+  ],
+  [
+    'The current password is not right. Nothing was changed: try again.',
+    'Das jetzige Passwort stimmt nicht. Nichts wurde geändert: Versuche es noch einmal.',
+  ],
+  [
+    'Your account has no password to ask you for. Sign out, sign in again, and do this within {} minutes.',
+    'Dein Konto hat kein Passwort, nach dem wir dich fragen könnten. Melde dich ab und wieder an, und tu dies innerhalb von {} Minuten.',
+  ],
+  ['A password has {} to {} characters: choose another one.', 'Ein Passwort hat {} bis {} Zeichen: Wähle ein anderes.'],
+  [
+    'You are an operator: have another one make yours an ordinary account first.',
+    'Du bist Betreiber: Lass zuerst einen anderen dein Konto zu einem gewöhnlichen machen.',
+  ],
+  [
+    'This is not the name of your account. Type it as it is written above.',
+    'Das ist nicht der Name deines Kontos. Gib ihn so ein, wie er oben steht.',
+  ],
+  [
+    'The payment provider cannot do this right now, and nothing was charged. Try again in a minute.',
+    'Der Zahlungsdienst kann das gerade nicht tun, und nichts wurde abgebucht. Versuche es in einer Minute noch einmal.',
+  ],
+  [
+    'This plan is not for sale any more: choose another one.',
+    'Dieses Abo wird nicht mehr verkauft: Wähle ein anderes.',
+  ],
+  [
+    'This pack of credits is not for sale any more: choose another one.',
+    'Dieses Paket Credits wird nicht mehr verkauft: Wähle ein anderes.',
+  ],
+  [
+    'You have paid nothing here yet, so there is nothing to manage.',
+    'Du hast hier noch nichts bezahlt, also gibt es nichts zu verwalten.',
+  ],
+]
