@@ -3,7 +3,7 @@ for (const caption of document.querySelectorAll('figure[class] > figcaption')) {
   button.type = 'button'
   button.className = 'plain'
   button.dataset.copy = ''
-  button.textContent = 'Copy'
+  button.textContent = texts.copy
   caption.append(button)
 }
 

@@ -78,7 +78,7 @@ export const Layout = ({
         {script && <script src={assetUrl(script)} defer />}
         {head}
       </head>
-      <body data-texts={JSON.stringify({ ...parts.script, ...scriptTexts })}>
+      <body data-texts={JSON.stringify({ copy: parts.copy, ...parts.script, ...scriptTexts })}>
         <a class="skip" href="#main">
           {parts.skip}
         </a>

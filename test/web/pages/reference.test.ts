@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const ORIGIN = 'http://easel.test'
 const context = useService({
   worker: true,
-  env: { BASE_URL: ORIGIN, RATE_LIMIT_MAX: '50', INFERENCE_URL: 'preview:' },
+  env: { BASE_URL: ORIGIN, RATE_LIMIT_MAX: '50', INFERENCE_URL: 'preview:', SITE_LANGUAGES: 'en,de' },
 })
 const run = promisify(execFile)
 let html: string
@@ -56,6 +56,18 @@ describe('the API reference', () => {
       for (const language of ['curl', 'python', 'typescript'])
         expect(sampleOf(id, language)).toMatch(new RegExp(path.replace(/\{\w+\}/, '[\\w-]+')))
     }
+  })
+
+  it('has German words around it for who reads the site in German, and marks itself as English', async () => {
+    const german = await (await get('/docs', { 'accept-language': 'de' })).text()
+    expect(german).toContain('<html lang="de">')
+    expect(german).toContain('<h1>API-Referenz</h1>')
+    expect(german).toContain('Die Referenz selbst ist auf Englisch.')
+    expect(german).toMatch(/<summary>Inhalt<\/summary><nav [^>]*lang="en"/)
+    expect(german).toContain('<legend class="hidden-visually" lang="de">Sprache der Beispiele</legend>')
+    const textIn = (page: string) => /<div class="pages".*<\/main>/s.exec(page)?.[0].replace(/<legend.*?<\/legend>/, '')
+    expect(textIn(german)).toBe(textIn(html)?.replace('class="pages"', 'class="pages" lang="en"'))
+    expect(await (await get('/docs')).text()).toBe(html)
   })
 
   it('says of each field its type, its default, its range and whether it is required, on the page and in Markdown', () => {

@@ -8,6 +8,7 @@ import { samplesOf } from '../../parts/samples.js'
 import { assetText } from '../../shared/assets.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { en } from '../../texts/texts.js'
 import { OperatorLayout } from '../parts/operator-layout.js'
 
 const PATH = '/operator/api'
@@ -80,6 +81,7 @@ export function apiRoutes(app: App, { baseUrl, rateLimit }: WebsiteOptions, desc
         facts: { first: fencedSamples(samplesOf(queue), LANGUAGES), window_seconds: rateLimit.windowSeconds },
         samples: { languages: LANGUAGES, ids: PLACES, values: VALUES, optional: OPTIONAL },
       }),
+      en,
     )
     return sendPage(reply, <ApiPage signedIn={sessionOf(request)} body={body} />)
   })

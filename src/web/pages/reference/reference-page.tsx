@@ -8,64 +8,57 @@ import { firstPrograms, LANGUAGES, sampleModelId } from '../../parts/samples.js'
 import { useSite } from '../../parts/site-context.js'
 import { assetText } from '../../shared/assets.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
+import { type Texts, useTexts } from '../../texts/texts.js'
 
 interface PageProps {
   readonly baseUrl: string
   readonly signedIn: SignedIn | null
-  /** `referenceHtml`: it is the same for everybody. */
+  /** `referenceHtml`: it is the same for all readers of a language. */
   readonly body: string
 }
 
-const Description = () => (
-  <meta
-    name="description"
-    content={`Every endpoint of the API of ${useSite().name}: generate images from text over HTTP, with samples in curl, Python and TypeScript.`}
-  />
-)
+const Description = () => <meta name="description" content={useTexts().reference.description(useSite().name)} />
 
 /** The page of the reference around its body. */
-const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => (
-  <Layout
-    title="API reference"
-    signedIn={signedIn}
-    path="/docs"
-    listed
-    style="reference.css"
-    script="reference.js"
-    class="reference"
-    head={
-      <>
-        <Description />
-        <link rel="canonical" href={`${baseUrl}/docs`} />
-        <link rel="alternate" type="text/markdown" href="/docs.md" />
-        <link rel="alternate" type="application/json" href="/openapi.json" title="OpenAPI 3.1" />
-      </>
-    }
-  >
-    <header class="stack">
-      <h1>API reference</h1>
-      <p class="lead">Images from words, over HTTP. Submit a prompt, follow it, keep the link.</p>
-      <p class="row formats">
-        <a href="/openapi.json">OpenAPI 3.1</a>
-        <a href="/docs.md">Markdown</a>
-        <a href="/llms.txt">llms.txt</a>
-        <span class="quiet">
-          {signedIn ? (
-            <>
-              You are <bdi>{signedIn.caller.account.username}</bdi>: <a href="/keys">create a key</a>
-            </>
-          ) : (
-            <>
-              <a href="/sign-in?next=%2Fkeys">Sign in</a> to create a key
-            </>
-          )}
-        </span>
-      </p>
-    </header>
-    {/* Rendered once for everybody. */}
-    <div class="whole" dangerouslySetInnerHTML={{ __html: body }} />
-  </Layout>
-)
+const ReferencePage = ({ baseUrl, signedIn, body }: PageProps) => {
+  const { reference: words } = useTexts()
+  return (
+    <Layout
+      title={words.title}
+      signedIn={signedIn}
+      path="/docs"
+      listed
+      style="reference.css"
+      script="reference.js"
+      class="reference"
+      head={
+        <>
+          <Description />
+          <link rel="canonical" href={`${baseUrl}/docs`} />
+          <link rel="alternate" type="text/markdown" href="/docs.md" />
+          <link rel="alternate" type="application/json" href="/openapi.json" title="OpenAPI 3.1" />
+        </>
+      }
+    >
+      <header class="stack">
+        <h1>{words.title}</h1>
+        <p class="lead">{words.lead}</p>
+        <p class="row formats">
+          <a href="/openapi.json">OpenAPI 3.1</a>
+          <a href="/docs.md">Markdown</a>
+          <a href="/llms.txt">llms.txt</a>
+          <span class="quiet">
+            {signedIn
+              ? words.signedIn(<bdi>{signedIn.caller.account.username}</bdi>, (text) => <a href="/keys">{text}</a>)
+              : words.signIn((text) => <a href="/sign-in?next=%2Fkeys">{text}</a>)}
+          </span>
+        </p>
+      </header>
+      {/* Rendered once for each language. */}
+      <div class="whole" dangerouslySetInnerHTML={{ __html: body }} />
+    </Layout>
+  )
+}
 
 const ALL = LANGUAGES.map(([language]) => language)
 const IDS = {
@@ -76,10 +69,22 @@ const IDS = {
 }
 const VALUES = { prompt: 'a lighthouse at dusk', url: 'https://example.com/easel' }
 
+/** Of the reference, when a language first asks for it. */
+function htmlOf(markdown: string): (texts: Texts) => string {
+  const made = new Map<string, string>()
+  return (texts) => {
+    const html = made.get(texts.language) ?? referenceHtml(markdown, texts)
+    made.set(texts.language, html)
+    return html
+  }
+}
+
 /** The API reference, as Markdown and as the page that is made of it, when it is first asked for and when its samples change. */
 export function referenceRoutes(app: App, options: WebsiteOptions, describe: DescribeApi): void {
   const { baseUrl, apiBaseUrl, rateLimit } = options
-  let made: { readonly modelVersionId: number; readonly file: string; readonly html: string } | undefined
+  let made:
+    | { readonly modelVersionId: number; readonly file: string; readonly html: (texts: Texts) => string }
+    | undefined
   const reference = async () => {
     const modelVersionId = await sampleModelId(options.ports.models)
     if (made?.modelVersionId !== modelVersionId) {
@@ -94,14 +99,15 @@ export function referenceRoutes(app: App, options: WebsiteOptions, describe: Des
         },
         samples: { languages: ALL, ids: IDS, values: { ...VALUES, model_version_id: modelVersionId } },
       })
-      made = { modelVersionId, file: markdownFile(markdown, baseUrl), html: referenceHtml(markdown) }
+      made = { modelVersionId, file: markdownFile(markdown, baseUrl), html: htmlOf(markdown) }
     }
     return made
   }
 
-  app.get('/docs', async ({ signedIn }, reply) =>
-    sendPage(reply, <ReferencePage baseUrl={baseUrl} signedIn={signedIn} body={(await reference()).html} />),
-  )
+  app.get('/docs', async ({ signedIn, texts }, reply) => {
+    const body = (await reference()).html(texts)
+    return sendPage(reply, <ReferencePage {...{ baseUrl, signedIn, body }} />)
+  })
   app.get('/docs.md', async (_request, reply) =>
     reply
       .headers({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' })

@@ -1,5 +1,6 @@
 import { Marked, type Token, type Tokens } from 'marked'
 import { render } from 'preact-render-to-string'
+import { type Texts, TextsOfPage, useTexts } from '../../texts/texts.js'
 import { LANGUAGES } from '../samples.js'
 
 /** Between two headings: the samples stand beside the text. */
@@ -20,8 +21,9 @@ const inline = (text: string) => marked.parseInline(text) as string
 /**
  * The contents, the text and the samples of `referenceMarkdown` as the page shows them. Scalar and Swagger UI load
  * megabytes of script and show nothing without it.
+ * @param texts what stands around the reference, which is in English
  */
-export function referenceHtml(markdown: string): string {
+export function referenceHtml(markdown: string, texts: Texts): string {
   const sections: Section[] = []
   let answer = ''
   for (const token of marked.lexer(markdown) as MarkdownToken[]) {
@@ -35,7 +37,12 @@ export function referenceHtml(markdown: string): string {
   }
   // No attribute here holds what a person wrote; in text a quote needs no escape, and there are thousands. HTML lets these
   // end tags be left out, and there are hundreds.
-  return render(<Body sections={sections} />)
+  const body = (
+    <TextsOfPage.Provider value={texts}>
+      <Body sections={sections} />
+    </TextsOfPage.Provider>
+  )
+  return render(body)
     .replace(/>[^<>]+</g, (text) => text.replace(/&quot;|&#39;/g, unescaped))
     .replace(/<\/d[dt]>/g, '')
 }
@@ -88,7 +95,7 @@ function fields({ rows }: Tokens.Table): string {
 const Body = ({ sections }: { sections: readonly Section[] }) => (
   <>
     <Contents sections={sections} />
-    <div class="pages">
+    <div class="pages" lang={useEnglish()}>
       {LANGUAGES.every(([language]) => sections.some(({ side }) => side.includes(`<figure class="${language}">`))) && (
         <Languages />
       )}
@@ -103,28 +110,37 @@ const Body = ({ sections }: { sections: readonly Section[] }) => (
   </>
 )
 
-const Languages = () => (
-  <fieldset class="languages">
-    <legend class="hidden-visually">Language of the samples</legend>
-    {LANGUAGES.map(([language, name], index) => (
-      <label>
-        <input type="radio" name="language" value={language} checked={index === 0} />
-        {name}
-      </label>
-    ))}
-  </fieldset>
-)
+/** The language of the reference, where that of the page is another. */
+const useEnglish = () => (useTexts().language === 'en' ? undefined : 'en')
+
+const Languages = () => {
+  const { reference: words, language } = useTexts()
+  return (
+    <fieldset class="languages">
+      <legend class="hidden-visually" lang={useEnglish() && language}>
+        {words.languageOfSamples}
+      </legend>
+      {LANGUAGES.map(([language, name], index) => (
+        <label>
+          <input type="radio" name="language" value={language} checked={index === 0} />
+          {name}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
 
 /** Its operations follow. */
 const isGroup = (sections: readonly Section[], index: number) =>
   sections[index]?.depth === 2 && sections[index + 1]?.depth === 3
 
 const Contents = ({ sections }: { sections: readonly Section[] }) => {
+  const { reference: words } = useTexts()
   const groups = sections.flatMap((section, index) => (isGroup(sections, index) ? [{ section, index }] : []))
   return (
     <details class="contents">
-      <summary>Contents</summary>
-      <nav aria-label="Contents">
+      <summary>{words.contents}</summary>
+      <nav aria-label={words.contents} lang={useEnglish()}>
         <Links of={sections.slice(0, groups[0]?.index)} />
         {groups.map(({ section, index }, at) => (
           <>

@@ -8,6 +8,7 @@ import { keys } from './keys.js'
 import { mails } from './mails.js'
 import { parts } from './parts.js'
 import { playground } from './playground.js'
+import { reference } from './reference.js'
 import { usage } from './usage.js'
 import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
@@ -25,6 +26,7 @@ export const de: Texts = {
   keys,
   mails,
   playground,
+  reference,
   usage,
   webhooks,
 }
