@@ -15,7 +15,14 @@ const SECRET = 'whsec_pages'
 let stripe: StripeStandIn
 const context = useService(async () => {
   stripe = await startStripeStandIn()
-  return { env: { STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: SECRET, STRIPE_API_URL: stripe.url } }
+  return {
+    env: {
+      STRIPE_SECRET_KEY: SECRET_KEY,
+      STRIPE_WEBHOOK_SECRET: SECRET,
+      STRIPE_API_URL: stripe.url,
+      SITE_LANGUAGES: 'en,de',
+    },
+  }
 })
 
 beforeAll(() => {
@@ -244,4 +251,14 @@ it('only who is signed in buys, and only on our own pages', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' }
     expect((await visit(url, path, { cookie, body: { name: 'Pro' }, headers })).status).toBe(403)
   }
+})
+
+describe('what cannot be bought', () => {
+  it('is refused in German, too', async () => {
+    const { cookie } = await givenBuyer()
+    const order = (path: string) =>
+      visit(context.service.url, path, { cookie, headers: { 'accept-language': 'de' }, body: { name: 'No such one' } })
+    expect(problemIn((await order('/account/billing/plan')).html)).toMatch(/^Dieses Abo wird nicht mehr verkauft/)
+    expect(problemIn((await order('/account/billing/pack')).html)).toMatch(/^Dieses Paket Credits wird nicht mehr/)
+  })
 })

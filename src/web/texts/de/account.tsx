@@ -77,7 +77,7 @@ export const account: Texts['account'] = {
   },
   mails: {
     title: 'E-Mails',
-    none: (add) => <>Du bekommst keine: Dein Konto hat keine E-Mail-Adresse. {add('Eine angeben')}</>,
+    none: (add) => <>Du bekommst keine: Dein Konto hat keine E-Mail-Adresse. {add('Gib eine an')}</>,
     when: 'Eine E-Mail schicken, wenn',
     kinds: {
       'credits.low': 'weniger als ein Fünftel deiner Credits übrig ist',
@@ -120,7 +120,7 @@ export const account: Texts['account'] = {
   },
   deletion: {
     intro: (username) => (
-      <>Das Konto {username} endet sofort, und niemand kann es zurückholen. Innerhalb von Minuten wird auch gelöscht:</>
+      <>Das Konto {username} endet sofort, und niemand kann es zurückholen. In wenigen Minuten wird auch gelöscht:</>
     ),
     gone: [
       'deine Bilder, auch unter den Adressen, die du anderen gegeben hast, deine Ordner und Prompts',
@@ -139,7 +139,7 @@ export const account: Texts['account'] = {
     confirm: 'Mein Konto endgültig löschen',
     keep: 'Behalten',
     done: 'Dein Konto ist gelöscht',
-    after: 'Du bist überall abgemeldet. Deine Bilder werden innerhalb von Minuten entfernt.',
+    after: 'Du bist überall abgemeldet. Deine Bilder werden in wenigen Minuten entfernt.',
   },
   fields: {
     email: 'E-Mail',

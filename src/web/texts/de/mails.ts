@@ -56,12 +56,12 @@ Diese E-Mails kannst du hier abschalten: ${offUrl}
   creditsLow: ({ place, credits, usageUrl }) => ({
     subject: `Nur noch wenige Credits bei ${at(place)}`,
     text: `dein Konto bei ${at(place)} hat noch ${words.credits(credits)}, weniger als ein
-Fünftel dessen, was nach der letzten Gutschrift da war. Sieh, wofür du sie verbraucht hast: ${usageUrl}`,
+Fünftel dessen, was nach der letzten Gutschrift da war. Wofür du Credits verbraucht hast, siehst du hier: ${usageUrl}`,
   }),
   creditsOut: ({ place, usageUrl, offersUrl }) => ({
     subject: `Keine Credits mehr bei ${at(place)}`,
     text: `dein Konto bei ${at(place)} hat keine Credits mehr. Bilder kannst du erst wieder erstellen,
-wenn neue dazukommen.${offersUrl ? ` Hier bekommst du welche: ${offersUrl}\n` : ' '}Sieh, wofür du sie verbraucht hast: ${usageUrl}`,
+wenn neue dazukommen.${offersUrl ? ` Hier bekommst du welche: ${offersUrl}\n` : ' '}Wofür du Credits verbraucht hast, siehst du hier: ${usageUrl}`,
   }),
   paymentFailed: ({ place, plan, endDate, url }) => ({
     subject: `Eine Zahlung bei ${at(place)} ist fehlgeschlagen`,
