@@ -60,6 +60,13 @@ export function openBrowser(client: ChaosClient, { name: user, password, mark, a
       cookie = undefined
     },
 
+    /** As somebody who is not signed in. */
+    asStranger: (name: string, path: string, status: number) =>
+      client.send({
+        ...{ user, asked: { what: 'page', name, statuses: [status], mark }, method: 'GET', path },
+        headers: { accept: 'text/html', 'x-forwarded-for': address },
+      }),
+
     callWith: (apiKey: string, status: number, name: string) =>
       client.send({
         ...{ user, asked: { what: 'probe', name, status, createImage: false } },

@@ -173,8 +173,11 @@ async function runOn(
     const healed = Date.now() - healing
     await stopped
 
-    say(`checking what is left, also of ${visits.linedUp.length} ideas that were lined up`)
-    const judging = { healMs, mayExpire, calm, acts: acting.acts, bought: paying.bought, linedUp: visits.linedUp }
+    const { linedUp, images } = visits
+    say(
+      `checking what is left, also of ${linedUp.length} ideas that were lined up and ${images.size} images of visitors`,
+    )
+    const judging = { healMs, mayExpire, calm, acts: acting.acts, bought: paying.bought, linedUp, images }
     const { violations, internals, generations, workflows } = await verdict(stage, client, seen, judging)
     const reader = await stage.connect()
     const blocked = await blockedTimes(reader, refusals.submits)

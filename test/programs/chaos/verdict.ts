@@ -17,6 +17,7 @@ import type { Violation } from './history.js'
 import { limitViolations } from './key-limits.js'
 import type { Observer } from './observer.js'
 import { type Acts, actViolations } from './operators.js'
+import { imageViolations, type KnownImages } from './own-images.js'
 import { paymentViolations } from './payers.js'
 import { grantedByPlans, periodViolations } from './periods.js'
 import { internalErrors, readLog, readRedis } from './secrets.js'
@@ -33,6 +34,7 @@ export interface VerdictOptions {
   readonly acts: Acts
   readonly bought: readonly Bought[]
   readonly linedUp: readonly LinedUp[]
+  readonly images: KnownImages
 }
 
 /** Every check there is, once everything has had its time to heal. */
@@ -64,6 +66,7 @@ export async function verdict(stage: Stage, client: ChaosClient, seen: Observer,
     ...(await limitViolations(postgres, stage.users)),
     ...(await actViolations(postgres, options.acts)),
     ...(await upNextViolations(postgres, options.linedUp, generations.values())),
+    ...(await imageViolations(postgres, options.images)),
     ...payments,
     ...(await eventViolations(postgres)),
     ...(await auditViolations(stage.config, stage.postgres.url, redis.url())),

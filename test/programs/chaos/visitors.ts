@@ -1,4 +1,4 @@
-/** People on the website, as their browsers: they sign in, make keys, use and revoke them, generate, line ideas up, follow and sign out. */
+/** People on the website, as their browsers: they sign in, make keys, use and revoke them, generate, line ideas up, keep images in order and sign out. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Seeded } from '../../support/seeded.js'
@@ -6,6 +6,7 @@ import { ARRIVE_MS, type Browser, openBrowser, type Visitor } from './browser.js
 import type { ChaosClient } from './client.js'
 import type { FinalGeneration, Violation } from './history.js'
 import { SIZE } from './load.js'
+import { imageKeeper, type KnownImages } from './own-images.js'
 
 interface VisitOptions {
   readonly client: ChaosClient
@@ -32,14 +33,16 @@ export interface LinedUp {
   readonly isKnown: boolean
 }
 
-/** @returns what ends the visits and resolves when every visitor has left, and what they have lined up until then */
+/** @returns what ends the visits and resolves when every visitor has left; what they have lined up, and their images, until then */
 export function startVisits({ client, visitors, chance, canary, model }: VisitOptions) {
   let stopping = false
   const linedUp: LinedUp[] = []
+  const images: KnownImages = new Map()
   let made = 0
 
   const visit = async (visitor: Visitor, chance: Seeded): Promise<void> => {
     const browser = openBrowser(client, visitor)
+    const keepImages = imageKeeper(browser, chance, images)
     await delay(chance.between(0, ARRIVE_MS))
     while (!stopping) {
       if (!(await browser.signIn())) {
@@ -49,7 +52,8 @@ export function startVisits({ client, visitors, chance, canary, model }: VisitOp
       while (!stopping && browser.isSignedIn()) {
         await delay(chance.gap(THINK_MS))
         const what = chance.next()
-        if (what < 0.3) await useKey(browser)
+        if (what < 0.2) await useKey(browser)
+        else if (what < 0.6) await keepImages()
         else if (what < 0.98) await generate(browser, visitor, chance.below(3))
         else await browser.signOut()
       }
@@ -101,6 +105,7 @@ export function startVisits({ client, visitors, chance, canary, model }: VisitOp
   const visits = visitors.map((visitor) => visit(visitor, chance.fork(visitor.name)))
   return {
     linedUp,
+    images,
     async stop(): Promise<void> {
       stopping = true
       await Promise.all(visits)
