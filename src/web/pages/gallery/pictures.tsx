@@ -114,7 +114,7 @@ const PictureItem = ({ image, file, thumbnail }: Picture) => {
       </a>
       <input type="checkbox" name="slug" value={slug} aria-label={words.select} />
       <Star image={image} />
-      {(isPrivate || madeOn === 'api') && <span class="badge">{isPrivate ? 'Private' : 'API'}</span>}
+      {(isPrivate || madeOn === 'api') && <span class="badge">{isPrivate ? words.private : 'API'}</span>}
     </li>
   )
 }

@@ -68,6 +68,7 @@ export const gallery: Texts['gallery'] = {
   end: 'Das sind alle deine Bilder.',
   select: 'Dieses Bild auswählen',
   untitled: 'Ohne Titel',
+  private: 'Privat',
   selection: {
     label: 'Ausgewählte Bilder',
     intoFolder: 'In einen Ordner …',

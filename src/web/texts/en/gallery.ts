@@ -66,6 +66,7 @@ export const gallery = {
   end: 'These are all your images.',
   select: 'Select this image',
   untitled: 'Untitled',
+  private: 'Private',
   selection: {
     label: 'Selected images',
     intoFolder: 'Into a folder…',
