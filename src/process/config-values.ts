@@ -76,6 +76,15 @@ export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
     'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT',
   )
   .refine(
+    (text) =>
+      (new URL(text).searchParams.get('cluster') || 'none').split(',').every((it) => URL.canParse(`http://${it}`)),
+    'must name the other nodes of the cluster as ?cluster=HOST:PORT,HOST:PORT',
+  )
+  .refine(
+    (text) => !new URL(text).searchParams.has('cluster') || /^\/?0?$/.test(new URL(text).pathname),
+    'must end without the number of a database, as a cluster has only one',
+  )
+  .refine(
     (text) => /^\/?\d{0,9}$/.test(new URL(text).pathname),
     'must end with the number of a database or without one, like redis://host:6379/0',
   )

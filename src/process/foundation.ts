@@ -1,7 +1,6 @@
 /** Config → adapters, shared by the entry points; closed in the reverse order of their opening. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { CreateImagePorts } from '../core/generations/follow/follow.js'
 import { type ReconcilerPorts, startReconciler } from '../core/generations/repair/reconcile.js'
@@ -17,7 +16,7 @@ import { type AuditOptions, audit } from '../db/audit/audit.js'
 import { auditResults } from '../db/audit/audit-results.js'
 import type { Check } from '../db/audit/check.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
-import { redisUnreachable } from '../db/audit/redis-checks.js'
+import { type AuditRedis, redisUnreachable } from '../db/audit/redis-checks.js'
 import {
   databaseProblem,
   faultWatch,
@@ -35,7 +34,7 @@ import type { WholeImageStore } from '../images/private-files.js'
 import { cdnPurge } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
 import { generationQueue } from '../queue/queues.js'
-import { noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
+import { lockKey, noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
 import {
   createFailFastRedis,
   createPatientRedis,
@@ -44,6 +43,7 @@ import {
   redisProblem,
   whenReady,
 } from '../redis/client.js'
+import { type RedisClient, scanKeys } from '../redis/cluster.js'
 import { redisPreviewBoard, redisProgressBoard } from '../redis/live-boards.js'
 import { localSlidingWindow, redisSlidingWindow } from '../redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from '../redis/wipe-mark.js'
@@ -118,7 +118,7 @@ export async function openFoundation(
     throttled((err) => setTimeout(() => isAnyAway() || log.warn({ err }, sentence), TOLD_AFTER_MS).unref())
 
   const { redisUrl } = config
-  const opened: Redis[] = []
+  const opened: RedisClient[] = []
   const open = (create: typeof createPatientRedis) => {
     const source = `connection ${opened.length + 1}`
     const client = create(redisUrl as string, (err) => redis.failed(source, err))
@@ -132,7 +132,7 @@ export async function openFoundation(
   const connection = (create: typeof createPatientRedis): QueueConnection =>
     redisUrl === undefined
       ? { kind: 'postgres', url: config.databaseListenUrl, prefix: namespace }
-      : { kind: 'redis', redis: open(create), prefix: `{${namespace}}` }
+      : { kind: 'redis', redis: open(create), prefix: queuePrefix(namespace) }
   const openProducerConnection = () => connection(createProducerRedis)
   const producerConnection = openProducerConnection()
   const availability = redisAvailability()
@@ -252,13 +252,24 @@ export async function auditService(
   try {
     if (client) await whenReady(client)
     if (client && client.status !== 'ready') throw redisUnreachable()
-    const redis = client && { client, namespace, locks: redisActiveGenerationLock(client, namespace) }
+    const redis = client && auditRedis(client, namespace)
     return await audit({ databaseUrl, redis, refundFailed, images: wholeImageStore(config, db), ...looks })
   } finally {
     client?.disconnect()
     await db.pool.end().catch(() => undefined)
   }
 }
+
+const auditRedis = (client: RedisClient, namespace: string): AuditRedis => ({
+  client,
+  queuePrefix: queuePrefix(namespace),
+  locks: redisActiveGenerationLock(client, namespace),
+  lockKey: lockKey(client, namespace),
+  scan: (match, count) => scanKeys(client, match, count),
+})
+
+/** BullMQ's keys lie in one slot of a cluster. */
+const queuePrefix = (namespace: string) => `{${namespace}}`
 
 /** Names this process in leases and claims. */
 export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`

@@ -1,11 +1,11 @@
 import { createPostgresBackend, Queue, type Telemetry, withBackend } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import pg from 'pg'
 import { resolvedWithin } from '../lib/abort-signals.js'
 
 /** Where BullMQ keeps its data: in Redis, or in one-machine mode in its own schema in Postgres. */
 export type QueueConnection =
-  | { readonly kind: 'redis'; readonly redis: Redis; readonly prefix: string }
+  | { readonly kind: 'redis'; readonly redis: Redis | Cluster; readonly prefix: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly prefix: string }
 
 /** How long a request waits for the queue. A job added later only wakes a worker once more. */

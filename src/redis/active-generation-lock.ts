@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis'
 import { type ActiveGenerationLock, type HeldLock, type LockToKeep, SUBMIT_LOCK_MS } from '../core/generations/ports.js'
 import { batched, joined } from '../lib/batch.js'
 import { retryInBackground } from '../lib/retry.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
+import { keyNamer, keyPattern, perSlot, type RedisClient, scanKeys } from './cluster.js'
 
 // Returns for each key 0 if it was free, else its holder and the remaining TTL. Arguments: the TTL, then each key's new holder.
 const SET_IF_FREE = `
@@ -13,14 +13,15 @@ const SET_IF_FREE = `
     if not held then redis.call('SET', key, ARGV[i + 1], 'PX', ARGV[1]) end
   end
   return answers`
-// Returns how many were set. Arguments per key: the holder that it may have, the new holder, and the TTL.
+// Returns for each key 1 if it was set, else 0. Arguments per key: the holder that it may have, the new holder, and the TTL.
 const SET_UNLESS_OTHERS = `
-  local set = 0
+  local set = {}
   for i, key in ipairs(KEYS) do
     local held = redis.call('GET', key)
+    set[i] = 0
     if held == false or held == ARGV[3 * i - 2] then
       redis.call('SET', key, ARGV[3 * i - 1], 'PX', ARGV[3 * i])
-      set = set + 1
+      set[i] = 1
     end
   end
   return set`
@@ -28,47 +29,61 @@ const SET_UNLESS_OTHERS = `
 const EXTEND_IF_HELD = `
   for i, key in ipairs(KEYS) do
     if redis.call('GET', key) == ARGV[2 * i - 1] then redis.call('PEXPIRE', key, ARGV[2 * i]) end
-  end`
+  end
+  return {}`
 // Arguments per key: its holder.
 const DELETE_IF_HELD = `
   for i, key in ipairs(KEYS) do
     if redis.call('GET', key) == ARGV[i] then redis.call('DEL', key) end
-  end`
+  end
+  return {}`
+
+/** What the key of an account is called. */
+export function lockKey(redis: RedisClient, prefix: string): (accountId: string) => string {
+  const nameKey = keyNamer(redis, prefix)
+  return (accountId) => nameKey(`lock:${accountId}`)
+}
 
 /**
  * One key per account, with the generation's id as value; only that generation releases it. While Redis is down every
  * acquire succeeds: Postgres's unique index is the guard, the lock only refuses early.
  */
 export function redisActiveGenerationLock(
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   availability: RedisAvailability = redisAvailability(),
   submitTtlMs = SUBMIT_LOCK_MS,
 ): ActiveGenerationLock {
-  const keyOf = (accountId: string) => `${prefix}:lock:${accountId}`
-  const scriptOn = (name: string, lua: string) => {
+  const keyOfAccount = lockKey(redis, prefix)
+  const keyOf = ({ accountId }: HeldLock) => keyOfAccount(accountId)
+  /** @param valuesOf the arguments of one key. The answers come in the order of the locks. */
+  const scriptOn = <Lock extends HeldLock>(
+    name: string,
+    lua: string,
+    valuesOf: (lock: Lock) => (string | number)[],
+  ) => {
     const script = defineScript(redis, name, lua)
-    return (accountIds: readonly string[], ...values: (string | number)[]) =>
-      availability.run(() => script(accountIds.map(keyOf), ...values))
+    return <Answer>(locks: readonly Lock[], ...first: number[]): Promise<Answer[]> =>
+      perSlot(locks, keyOf, (keys, its) =>
+        availability.run(() => script(keys, ...first, ...its.flatMap(valuesOf)) as Promise<Answer[]>),
+      )
   }
-  const setIfFree = scriptOn('lockIfFree', SET_IF_FREE)
-  const setUnlessOthers = scriptOn('lockUnlessOthers', SET_UNLESS_OTHERS)
-  const extendIfHeld = scriptOn('extendLock', EXTEND_IF_HELD)
-  const deleteIfHeld = scriptOn('releaseLock', DELETE_IF_HELD)
+  const setIfFree = scriptOn('lockIfFree', SET_IF_FREE, ({ generationId }) => [generationId])
+  const setUnlessOthers = scriptOn('lockUnlessOthers', SET_UNLESS_OTHERS, (lock: LockToKeep & { holder: string }) => [
+    ...[lock.holder, lock.generationId],
+    Math.ceil(lock.ttlMs),
+  ])
+  const extendIfHeld = scriptOn('extendLock', EXTEND_IF_HELD, ({ generationId, ttlMs }: LockToKeep) => [
+    generationId,
+    Math.ceil(ttlMs),
+  ])
+  const deleteIfHeld = scriptOn('releaseLock', DELETE_IF_HELD, ({ generationId }) => [generationId])
   // Submits that come in at once share a command.
-  const acquireAll = batched(async (asked: readonly HeldLock[]) => {
-    const accountIds = asked.map(({ accountId }) => accountId)
-    const newHolders = asked.map(({ generationId }) => generationId)
-    return (await setIfFree(accountIds, submitTtlMs, ...newHolders)) as (0 | [holder: string, ttlMs: number])[]
-  })
-  const extendAll = joined((locks: readonly LockToKeep[]) => {
-    const accountIds = locks.map(({ accountId }) => accountId)
-    return extendIfHeld(accountIds, ...locks.flatMap(({ generationId, ttlMs }) => [generationId, Math.ceil(ttlMs)]))
-  })
-  const releaseAll = joined((locks: readonly HeldLock[]) => {
-    const accountIds = locks.map(({ accountId }) => accountId)
-    return deleteIfHeld(accountIds, ...locks.map(({ generationId }) => generationId))
-  })
+  const acquireAll = batched((asked: readonly HeldLock[]) =>
+    setIfFree<0 | [holder: string, ttlMs: number]>(asked, submitTtlMs),
+  )
+  const extendAll = joined((locks: readonly LockToKeep[]) => extendIfHeld(locks))
+  const releaseAll = joined((locks: readonly HeldLock[]) => deleteIfHeld(locks))
 
   return {
     async acquire(accountId, generationId) {
@@ -86,8 +101,8 @@ export function redisActiveGenerationLock(
     },
 
     async replace(accountId, holder, generationId) {
-      const set = setUnlessOthers([accountId], holder, generationId, submitTtlMs)
-      return (await set.catch(() => 1)) === 1
+      const set = setUnlessOthers<0 | 1>([{ accountId, generationId, holder, ttlMs: submitTtlMs }])
+      return (await set.catch(() => [1]))[0] === 1
     },
 
     async extend(lock) {
@@ -95,9 +110,7 @@ export function redisActiveGenerationLock(
     },
 
     async keep(locks) {
-      const accountIds = locks.map(({ accountId }) => accountId)
-      const values = locks.flatMap(({ generationId: id, ttlMs }) => [id, id, Math.ceil(ttlMs)])
-      return setUnlessOthers(accountIds, ...values).then(
+      return setUnlessOthers(locks.map((lock) => ({ ...lock, holder: lock.generationId }))).then(
         () => true,
         () => false,
       )
@@ -108,13 +121,15 @@ export function redisActiveGenerationLock(
     },
 
     async *all() {
-      const start = keyOf('').length
-      for await (const keys of redis.scanStream({ match: `${keyOf('')}*`, count: 500 }) as AsyncIterable<string[]>) {
-        if (keys.length === 0) continue
-        const holders = await redis.mget(keys)
+      for await (const keys of scanKeys(redis, keyPattern(redis, prefix, 'lock:'), 500)) {
+        const holders = await perSlot(
+          keys,
+          (key) => key,
+          (its) => redis.mget([...its]),
+        )
         yield keys.flatMap((key, i): HeldLock[] => {
           const generationId = holders[i]
-          return generationId ? [{ accountId: key.slice(start), generationId }] : []
+          return generationId ? [{ accountId: key.slice(key.indexOf(':lock:') + ':lock:'.length), generationId }] : []
         })
       }
     },

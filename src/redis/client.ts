@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { Redis, type RedisOptions } from 'ioredis'
+import { type Cluster, Redis, type RedisOptions } from 'ioredis'
 import { noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
+import { holders, isCluster, leadsToCluster, type NodeOptions, openCluster, type RedisClient } from './cluster.js'
 
 type OnError = (error: Error) => void
-type Options = Omit<RedisOptions, 'replyMapping'>
 
 const FAIL_FAST = {
   maxRetriesPerRequest: 1,
@@ -20,37 +20,49 @@ const FAIL_FAST = {
  * Without ioredis's automatic pipelines, which cost more than they save: what concurrent requests ask for is one command
  * already, where there are many of them.
  */
-export const createFailFastRedis = (url: string, onError: OnError): Redis =>
+export const createFailFastRedis = (url: string, onError: OnError): RedisClient =>
   connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
 
 /** For BullMQ's producer. No command timeout: if BullMQ's first command met it, every later add would fail. */
-export const createProducerRedis = (url: string, onError: OnError): Redis => connect(url, FAIL_FAST, onError)
+export const createProducerRedis = (url: string, onError: OnError): RedisClient => connect(url, FAIL_FAST, onError)
 
 /** For BullMQ's worker. No command timeout, because its reads block. */
-export const createPatientRedis = (url: string, onError: OnError): Redis =>
+export const createPatientRedis = (url: string, onError: OnError): RedisClient =>
   connect(url, { maxRetriesPerRequest: null, connectTimeout: 2000 }, onError)
 
 /**
  * Waits briefly for the connection: a process must start while Redis is down.
  * @throws Error with one sentence if Redis refuses the login, TLS does not fit, or it is a kind of server that does not
  */
-export async function whenReady(redis: Redis, timeoutMs = 2000): Promise<void> {
+export async function whenReady(redis: RedisClient, timeoutMs = 2000): Promise<void> {
   if (redis.status !== 'ready') await connected(redis, timeoutMs)
   if (redis.status !== 'ready') return
+  if (isCluster(redis)) return requireFittingCluster(redis)
   const facts = await redis.info('server').catch(() => '')
   // Valkey calls it server_mode.
   const sentence = UNFIT[/^(?:redis|server)_mode:(\w+)/m.exec(facts)?.[1] ?? '']
   if (sentence) throw new Error(sentence)
 }
 
+/** Hosted clusters may refuse scripts, or be made for caches. @throws Error with one sentence */
+async function requireFittingCluster(redis: Cluster): Promise<void> {
+  const refused = await redis.eval('return 1', 0).then(
+    () => undefined,
+    ({ message }: Error) => /NOPERM|unknown command/i.exec(message),
+  )
+  if (refused) throw new Error('The Redis cluster runs no Lua scripts for Easel: allow them, or use another Redis.')
+  const sentence = await evictionProblem(redis).catch(() => undefined)
+  if (sentence) throw new Error(sentence)
+}
+
 /** By what a server says of itself. */
 const UNFIT: Readonly<Record<string, string>> = {
   cluster:
-    'Easel cannot use a Redis cluster: let REDIS_URL lead to a single Redis, or to the master that sentinels name.',
+    'Redis is a cluster: write redis://HOST:6379?cluster=HOST:6379,HOST:6379 into REDIS_URL, with two or more of its nodes.',
   sentinel: 'REDIS_URL leads to a sentinel: write redis://MASTER/0?sentinels=HOST:26379,HOST:26379 with its master.',
 }
 
-async function connected(redis: Redis, timeoutMs: number): Promise<void> {
+async function connected(redis: RedisClient, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const end = (settle: () => void) => {
       clearTimeout(timer)
@@ -59,13 +71,16 @@ async function connected(redis: Redis, timeoutMs: number): Promise<void> {
       settle()
     }
     const ready = () => end(resolve)
-    const refused = (cause: Error) => {
+    const refused = (error: Error) => {
+      // A cluster says so when no node would tell it the slots, with what the last one said.
+      const cause = (error as { lastNodeError?: Error }).lastNodeError ?? error
       const sentence = redisRefusal(cause)
       if (sentence) end(() => reject(new Error(sentence, { cause })))
     }
     const late = async () => {
-      if (!(await isOtherwise(redis.options))) return ready()
-      end(() => reject(new Error(redis.options.tls ? noTls('Redis', 'REDIS_URL') : ONLY_TLS)))
+      const [asked] = isCluster(redis) ? [] : [redis.options]
+      if (!asked || !(await isOtherwise(asked))) return ready()
+      end(() => reject(new Error(asked.tls ? noTls('Redis', 'REDIS_URL') : ONLY_TLS)))
     }
     const timer = setTimeout(() => void late(), timeoutMs)
     redis.on('ready', ready)
@@ -79,7 +94,9 @@ const redisRefusal = (error: Error): string | undefined =>
     ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
     : /DB index is out of range/.test(error.message)
       ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
-      : tlsRefusal(error, 'Redis', 'REDIS_URL')
+      : /cluster support disabled/.test(error.message)
+        ? 'REDIS_URL says that Redis is a cluster, but it is a single one: leave ?cluster= out.'
+        : tlsRefusal(error, 'Redis', 'REDIS_URL')
 
 /** Whether Redis answers with TLS where we ask without, or the other way round: such a server says nothing to us. */
 async function isOtherwise({ host, port, tls, sentinels }: RedisOptions): Promise<boolean> {
@@ -97,9 +114,10 @@ const ONLY_TLS = 'Redis takes no connection without TLS at that port: let REDIS_
 // The default backs off up to 20 s, which would add to every outage.
 const retryStrategy = (attempt: number) => Math.min(100 * attempt, 500)
 
-function connect(url: string, options: Options, onError: OnError): Redis {
+function connect(url: string, options: NodeOptions, onError: OnError): RedisClient {
   const { protocol, searchParams } = new URL(url)
   const tls = protocol === 'rediss:' ? { tls: tlsOptions(searchParams) } : {}
+  if (leadsToCluster(url)) return openCluster(url, { ...options, ...tls }, retryStrategy).on('error', onError)
   const given = { ...options, ...tls, ...throughSentinels(url), retryStrategy }
   const redis = given.sentinels ? new Redis(given) : new Redis(url, given)
   redis.on('error', onError)
@@ -107,7 +125,7 @@ function connect(url: string, options: Options, onError: OnError): Redis {
 }
 
 /** For `redis://:password@NAME/0?sentinels=HOST:PORT,HOST:PORT`: the master NAME of these sentinels. */
-function throughSentinels(url: string): Options {
+function throughSentinels(url: string): NodeOptions {
   const { protocol, username, password, hostname, pathname, searchParams } = new URL(url)
   const sentinels = searchParams.get('sentinels')
   if (sentinels === null) return {}
@@ -128,7 +146,7 @@ function throughSentinels(url: string): Options {
 type Script = (keys: readonly string[], ...values: readonly (string | number | Buffer)[]) => Promise<unknown>
 
 /** A Lua script, which is sent once per connection and then only named by its hash. */
-export function defineScript(redis: Redis, name: string, lua: string): Script {
+export function defineScript(redis: RedisClient, name: string, lua: string): Script {
   redis.defineCommand(name, { lua })
   const run = (redis as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[name]
   return (keys, ...values) => run?.call(redis, keys.length, ...keys, ...values) as Promise<unknown>
@@ -164,6 +182,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
     'Redis takes nothing because too few of its replicas are there: start them, or lower min-replicas-to-write',
   LOADING: 'Redis is still loading its data: wait for that',
   BUSY: "Redis is held up by another client's script: end that with SCRIPT KILL",
+  CLUSTERDOWN:
+    'Nodes of the Redis cluster are away, and with them some of its keys: start them, or let replicas take over',
   NOPERM: 'Redis gives the user in REDIS_URL too few rights: allow all commands and keys',
 }
 const WITHOUT = 'Until then requests are served without it.'
@@ -175,25 +195,31 @@ const WRITE = `redis.call('SET', KEYS[1], '1', 'PX', '1000')`
  * Asks what is wrong with Redis now, as one sentence; undefined: nothing.
  * @param prefix of the keys that this process may write
  */
-export function redisProblem(redis: Redis, prefix: string): () => Promise<string | undefined> {
+export function redisProblem(redis: RedisClient, prefix: string): () => Promise<string | undefined> {
   /** Why there is no connection. */
   let lost: Error | undefined
   redis.on('error', (error) => {
     lost = error
   })
   return async () => {
-    let facts = ''
     try {
-      await redis.eval(WRITE, 1, `${prefix}:check`)
-      // Not CONFIG GET, which hosted servers refuse. BullMQ needs INFO, too.
-      facts = await redis.info('memory')
+      // Where BullMQ's keys are.
+      await redis.eval(WRITE, 1, isCluster(redis) ? `{${prefix}}:check` : `${prefix}:check`)
+      return await evictionProblem(redis)
     } catch (error) {
       return sentenceOf(redis.status === 'ready' ? error : lost)
     }
+  }
+}
+
+/** One sentence if a node may drop what it holds. Not CONFIG GET, which hosted servers refuse; BullMQ needs INFO, too. */
+async function evictionProblem(redis: RedisClient): Promise<string | undefined> {
+  for (const facts of await Promise.all(holders(redis).map((node) => node.info('memory')))) {
     const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? 'noeviction'
-    if (policy === 'noeviction') return undefined
+    if (policy === 'noeviction') continue
     return `Redis may drop jobs and locks, because its maxmemory-policy is ${policy}: set it to noeviction.`
   }
+  return undefined
 }
 
 function sentenceOf(error: unknown): string {

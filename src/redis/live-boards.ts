@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis'
 import type { LiveBoard } from '../core/generations/ports.js'
 import { batched } from '../lib/batch.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
+import { keyNamer, perSlot, type RedisClient } from './cluster.js'
 
 const TTL_SECONDS = 60
 
@@ -13,15 +13,16 @@ const SET_UNLESS_OLD = `
 
 const redisBoard =
   <T>(name: string, write: (value: T) => string | Buffer, read: (stored: Buffer) => T) =>
-  (redis: Redis, prefix: string, availability: RedisAvailability = redisAvailability()): LiveBoard<T> => {
-    const keyOf = (id: string) => `${prefix}:${name}:${id}`
+  (redis: RedisClient, prefix: string, availability: RedisAvailability = redisAvailability()): LiveBoard<T> => {
+    const nameKey = keyNamer(redis, prefix)
+    const keyOf = (id: string) => nameKey(`${name}:${id}`)
     const setUnlessOld = defineScript(redis, `set_${name}`, SET_UNLESS_OLD)
     return {
       async set(id, attempt, value) {
         await availability.run(() => setUnlessOld([keyOf(id)], attempt, write(value)))
       },
       get: batched(async (ids: readonly string[]) => {
-        const stored = await availability.run(() => redis.mgetBuffer(ids.map(keyOf)))
+        const stored = await perSlot(ids, keyOf, (keys) => availability.run(() => redis.mgetBuffer([...keys])))
         return stored.map((value) => (value ? read(value.subarray(value.indexOf(':') + 1)) : undefined))
       }),
     }

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { batched } from '../lib/batch.js'
 import { defineScript, type RedisAvailability, redisAvailability } from './client.js'
+import { keyNamer, perSlot, type RedisClient } from './cluster.js'
 
 /** A counter over the last `windowMs`: only accepted events count. */
 export interface SlidingWindow {
@@ -36,18 +36,24 @@ const SLIDE = `
 
 /** Counts in Redis and in this process, which counts alone while Redis is down, so that limits hold. */
 export function redisSlidingWindow(
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   availability: RedisAvailability = redisAvailability(),
 ): SlidingWindow {
   const tallyOf = createTallies()
   const slide = defineScript(redis, 'slide', SLIDE)
+  const nameKey = keyNamer(redis, prefix)
   // Requests that come in at once share a command.
-  const hitInRedis = batched(async (hits: readonly Hit[]) => {
-    const keys = hits.map(({ key }) => `${prefix}:${key}`)
-    const limits = hits.flatMap(({ windowMs, max }) => [windowMs, max])
-    return (await availability.run(() => slide(keys, ...limits))) as [current: number, ttlMs: number][]
-  })
+  const hitInRedis = batched((hits: readonly Hit[]) =>
+    perSlot(
+      hits,
+      ({ key }) => nameKey(key),
+      async (keys, its) => {
+        const limits = its.flatMap(({ windowMs, max }) => [windowMs, max])
+        return (await availability.run(() => slide(keys, ...limits))) as [current: number, ttlMs: number][]
+      },
+    ),
+  )
   return {
     async hit(key, windowMs, max) {
       const at = performance.now()

@@ -1,21 +1,22 @@
-import type { Redis } from 'ioredis'
 import type { WipeMark } from '../core/generations/repair/ports.js'
+import { type RedisClient, slotPrefixes } from './cluster.js'
 
 /** Nothing to do with Redis Sentinel. Under another name, running installations would take it for wiped. */
 export const wipeMarkKey = (prefix: string) => `${prefix}:sentinel`
 /** What it holds once all locks are there; while they are being restored it holds something else. */
 export const PRESENT = '1'
 
-/** A key that only a wipe of Redis removes: FLUSHALL leaves no other trace, not even a new run id. */
-export function redisWipeMark(redis: Redis, prefix: string): WipeMark {
-  const key = wipeMarkKey(prefix)
+/** A key that only a wipe of Redis removes: FLUSHALL leaves no other trace, not even a new run id. A cluster may lose a part alone. */
+export function redisWipeMark(redis: RedisClient, prefix: string): WipeMark {
+  const keys = slotPrefixes(redis, prefix).map(wipeMarkKey)
+  const all = (ask: (key: string) => Promise<boolean>) => Promise.all(keys.map(ask)).then((it) => !it.includes(false))
   return {
     // An outage is not a wipe.
-    present: async () => (await redis.get(key).catch(() => PRESENT)) === PRESENT,
+    present: () => all(async (key) => (await redis.get(key).catch(() => PRESENT)) === PRESENT),
     async begin() {
-      await redis.set(key, 'restoring', 'NX').catch(() => undefined)
+      await all(async (key) => (await redis.set(key, 'restoring', 'NX').catch(() => null)) === 'OK')
     },
-    finish: async () => (await redis.set(key, PRESENT, 'XX').catch(() => null)) === 'OK',
+    finish: () => all(async (key) => (await redis.set(key, PRESENT, 'XX').catch(() => null)) === 'OK'),
   }
 }
 

@@ -271,6 +271,8 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ['REDIS_URL', 'redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'redis://easel?sentinels=a:1,', 'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT'],
+    ['REDIS_URL', 'redis://a?cluster=b:1,', 'must name the other nodes of the cluster as ?cluster=HOST:PORT,HOST:PORT'],
+    ['REDIS_URL', 'redis://a/3?cluster=b:1', 'must end without the number of a database, as a cluster has only one'],
     ['PORT', '0', 'must be a whole number from 1 to 65535'],
     ['PORT', '65536', 'must be a whole number from 1 to 65535'],
     ['PORT', '80.5', 'must be a whole number from 1 to 65535'],

@@ -56,7 +56,7 @@ function longWork() {
 }
 
 function listen(onJob: JobWorkerOptions['onJob']) {
-  const redis = createPatientRedis(url, quiet)
+  const redis = createPatientRedis(url, quiet) as Redis
   const worker = startGenerationWorker({
     connection: { kind: 'redis', redis, prefix: 'outage' },
     concurrency: 1,

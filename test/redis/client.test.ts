@@ -40,11 +40,11 @@ async function openBehindProxy(create: Create) {
   return { proxy, redis }
 }
 
-const KINDS: [string, Create][] = [
+const KINDS = [
   ['that fails fast', createFailFastRedis],
   ['of the producer', createProducerRedis],
   ['that waits', createPatientRedis],
-]
+] as [string, Create][]
 
 describe.skipIf(!redisAvailable)('a connection to Redis', () => {
   it.each(KINDS)(
@@ -77,14 +77,14 @@ describe.skipIf(!redisAvailable)('a connection to Redis', () => {
   })
 
   it('that fails fast gives a command up that a hanging Redis does not answer', async () => {
-    const { proxy, redis } = await openBehindProxy(createFailFastRedis)
+    const { proxy, redis } = await openBehindProxy(createFailFastRedis as Create)
     proxy.stall()
     await expect(redis.ping()).rejects.toThrow('Command timed out')
     expect(redis.options.commandTimeout).toBe(300)
   })
 
   it('that waits gives a blocking read its time, and repeats a command that an outage has interrupted', async () => {
-    const { proxy, redis } = await openBehindProxy(createPatientRedis)
+    const { proxy, redis } = await openBehindProxy(createPatientRedis as Create)
     expect(await redis.bzpopmin('nothing-here', 0.7)).toBeNull()
     proxy.stall()
     const asked = redis.ping()
@@ -159,7 +159,7 @@ async function startRedisWith(...settings: string[]): Promise<string> {
 
 describe.skipIf(!redisAvailable)('a process', () => {
   it.each<[string, RegExp, string[]]>([
-    ['a cluster', /^Easel cannot use a Redis cluster: /, ['cluster-enabled yes']],
+    ['a cluster', /^Redis is a cluster: write /, ['cluster-enabled yes']],
     ['a sentinel', /^REDIS_URL leads to a sentinel: write /, ['sentinel monitor easel 127.0.0.1 1 1']],
   ])('does not start with %s, whatever connection finds out', async (_kind, sentence, settings) => {
     const url = await startRedisWith(...settings)
@@ -180,7 +180,7 @@ describe.skipIf(!redisAvailable)('a process', () => {
   })
 
   it('starts with a replica, which may become the primary, and says what it is', async () => {
-    const redis = createFailFastRedis(await startRedisWith('replicaof 127.0.0.1 1'), quiet)
+    const redis = createFailFastRedis(await startRedisWith('replicaof 127.0.0.1 1'), quiet) as Redis
     closers.push(() => redis.disconnect())
     await whenReady(redis)
     const problem = redisProblem(redis, 'easel')

@@ -47,7 +47,7 @@ it.skipIf(!redisAvailable)('a Redis that sentinels name is the master, and after
   redis = createFailFastRedis(
     `redis://:p%40ss@easel/3?sentinels=127.0.0.1:${nobody},127.0.0.1:${sentinel.port}`,
     () => undefined,
-  )
+  ) as Redis
   const set = (value: string) => redis?.set('k', value).catch(() => undefined)
   await whenReady(redis)
   await until(() => set('before'), 'the master')

@@ -13,7 +13,7 @@ const newKey = () => `k${randomBytes(6).toString('hex')}`
 let redis: Redis | undefined
 
 async function openRedis(url: string): Promise<Redis> {
-  const client = createFailFastRedis(url, () => undefined)
+  const client = createFailFastRedis(url, () => undefined) as Redis
   await whenReady(client)
   return client
 }

@@ -11,10 +11,13 @@ import { type Checks, counted, type Finding, suspected } from './check.js'
 
 /** The service's Redis, read-only. With raw commands, because BullMQ's own Queue writes when it is opened. */
 export interface AuditRedis {
-  readonly client: Redis
-  /** Prefix of every key. */
-  readonly namespace: string
+  readonly client: Pick<Redis, 'lrange' | 'zrange' | 'mget' | 'xrange' | 'get' | 'pttl'>
+  /** Of BullMQ's keys, as foundation.ts has it. */
+  readonly queuePrefix: string
   readonly locks: Pick<ActiveGenerationLock, 'all'>
+  lockKey(accountId: string): string
+  /** All keys that fit the pattern, in pages; one may come twice. */
+  scan(match: string, count: number): AsyncIterable<string[]>
 }
 
 /** Without a cause, which the command line would mistake for Postgres's. */
@@ -105,7 +108,7 @@ const SETS = ['delayed', 'prioritized', 'waiting-children', 'completed', 'failed
 const RECORD = /^gen_[^:]+-\d+$/
 
 /** BullMQ's keys of our queue, as foundation.ts prefixes and queue/queues.ts names them. */
-const keyOf = ({ namespace }: AuditRedis, name: string) => `{${namespace}}:generations:${name}`
+const keyOf = ({ queuePrefix }: AuditRedis, name: string) => `${queuePrefix}:generations:${name}`
 
 /** Every job there is, in pages. */
 async function* redisJobs(redis: AuditRedis): AsyncGenerator<Job[]> {
@@ -123,8 +126,7 @@ async function* redisJobs(redis: AuditRedis): AsyncGenerator<Job[]> {
     for await (const ids of inPages(page)) yield ids.map(kept)
   }
   const start = keyOf(redis, '').length
-  const scan = redis.client.scanStream({ match: keyOf(redis, 'gen_*'), count: KEYS_PER_PAGE })
-  for await (const keys of askAll<string[]>(scan)) {
+  for await (const keys of askAll(redis.scan(keyOf(redis, 'gen_*'), KEYS_PER_PAGE))) {
     const records = keys.map((key) => key.slice(start))
     yield records.filter((id) => RECORD.test(id) && !listed.has(id)).map(kept)
   }
@@ -187,8 +189,7 @@ async function lockCheck(db: AuditDatabase, redis: AuditRedis): Promise<Finding>
   const repeat = async () => {
     const found: string[] = []
     for (const lock of suspects.values()) {
-      // As redis/active-generation-lock.ts names it.
-      const key = `${redis.namespace}:lock:${lock.accountId}`
+      const key = redis.lockKey(lock.accountId)
       const [holder, ttlMs] = await ask(Promise.all([redis.client.get(key), redis.client.pttl(key)]))
       const [still] = holder === lock.generationId ? await unjustified(db, [lock]) : []
       if (still && (still.known || ttlMs === FOREVER || ttlMs > SUBMIT_LOCK_MS)) found.push(lock.generationId)
