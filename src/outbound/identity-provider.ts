@@ -32,7 +32,6 @@ const load = () => import('openid-client')
 export function identityProvider(options: ProviderOptions): IdentityProvider {
   const { issuer, clientId, clientSecret, redirectUri, operators } = options
   const { host } = new URL(issuer)
-  const failures = providerFailures(host)
   let discovered: Promise<Configuration> | undefined
   const configuration = () => {
     // Not at the start: a provider that is away must not keep the server from serving. A failure is not kept.
@@ -164,65 +163,48 @@ interface Thrown {
   readonly cause?: unknown
 }
 
-/** @param host how people know the provider */
-function providerFailures(host: string) {
-  const doesNotAnswer = (cause: unknown) =>
-    new SignInFailed(503, `${host} does not answer. Sign in another way, or try again in a moment.`, {
-      message: 'the identity provider does not answer: check OIDC_ISSUER and that it runs',
-      cause,
-    })
-  const isSetUpWrong = (message: string, cause: unknown) =>
-    new SignInFailed(
-      503,
-      `Signing in with ${host} is not set up correctly. Sign in another way, or ask the operator.`,
-      {
-        message,
-        cause,
-      },
-    )
-  const refused = (reason: string, cause: unknown) =>
-    new SignInFailed(401, `${host} did not sign you in. Begin again, or sign in another way.`, {
-      message: `somebody was not signed in by the identity provider: ${reason}`,
-      cause,
-    })
+const doesNotAnswer = (cause: unknown) =>
+  new SignInFailed('away', 'the identity provider does not answer: check OIDC_ISSUER and that it runs', cause)
+const isSetUpWrong = (message: string, cause: unknown) => new SignInFailed('setup', message, cause)
+const refused = (reason: string, cause: unknown) =>
+  new SignInFailed('refused', `somebody was not signed in by the identity provider: ${reason}`, cause)
 
-  return {
-    /** Of reading the provider's discovery document. */
-    discovering(error: unknown): SignInFailed {
-      const other = otherIssuer(error)
-      if (other !== undefined)
-        return isSetUpWrong(`OIDC_ISSUER must be ${other}, exactly as the identity provider there calls itself`, error)
-      const { code, cause } = error as Thrown
-      const status = cause instanceof Response && cause.status !== 200 ? cause.status : undefined
-      const isAway = code === undefined || code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT'
-      if (isAway || status === 429 || (status ?? 0) >= 500) return doesNotAnswer(error)
-      return isSetUpWrong(
-        `OIDC_ISSUER is no OpenID Connect issuer (${status ?? code}): OIDC_ISSUER/.well-known/openid-configuration must be the provider's discovery document`,
+const failures = {
+  /** Of reading the provider's discovery document. */
+  discovering(error: unknown): SignInFailed {
+    const other = otherIssuer(error)
+    if (other !== undefined)
+      return isSetUpWrong(`OIDC_ISSUER must be ${other}, exactly as the identity provider there calls itself`, error)
+    const { code, cause } = error as Thrown
+    const status = cause instanceof Response && cause.status !== 200 ? cause.status : undefined
+    const isAway = code === undefined || code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT'
+    if (isAway || status === 429 || (status ?? 0) >= 500) return doesNotAnswer(error)
+    return isSetUpWrong(
+      `OIDC_ISSUER is no OpenID Connect issuer (${status ?? code}): OIDC_ISSUER/.well-known/openid-configuration must be the provider's discovery document`,
+      error,
+    )
+  },
+
+  /** Of everything after that. */
+  signingIn(error: unknown): never {
+    const { name, message = '', code } = error as Thrown
+    const other = otherIssuer(error)
+    if (other !== undefined && code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED')
+      throw isSetUpWrong(
+        `the identity provider signs as ${other}, which is not the issuer in its discovery document: correct its settings`,
         error,
       )
-    },
-
-    /** Of everything after that. */
-    signingIn(error: unknown): never {
-      const { name, message = '', code } = error as Thrown
-      const other = otherIssuer(error)
-      if (other !== undefined && code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED')
-        throw isSetUpWrong(
-          `the identity provider signs as ${other}, which is not the issuer in its discovery document: correct its settings`,
-          error,
-        )
-      const algorithm = refusedAlgorithm(error)
-      if (algorithm !== undefined)
-        throw isSetUpWrong(
-          `the identity provider signs ID tokens by ${algorithm}, not with a key that it publishes: give it a signing key, such as one for RS256`,
-          error,
-        )
-      // Somebody may try to pass one provider's answer off as another's.
-      if (other !== undefined) throw refused(`the answer is from the issuer ${other}, not from OIDC_ISSUER`, error)
-      const isFault = name === 'ClientError' && (code === undefined || FAULTS.includes(code))
-      throw isFault || message === 'fetch failed' ? doesNotAnswer(error) : refused(code ?? message, error)
-    },
-  }
+    const algorithm = refusedAlgorithm(error)
+    if (algorithm !== undefined)
+      throw isSetUpWrong(
+        `the identity provider signs ID tokens by ${algorithm}, not with a key that it publishes: give it a signing key, such as one for RS256`,
+        error,
+      )
+    // Somebody may try to pass one provider's answer off as another's.
+    if (other !== undefined) throw refused(`the answer is from the issuer ${other}, not from OIDC_ISSUER`, error)
+    const isFault = name === 'ClientError' && (code === undefined || FAULTS.includes(code))
+    throw isFault || message === 'fetch failed' ? doesNotAnswer(error) : refused(code ?? message, error)
+  },
 }
 
 /** The issuer that was found in place of the expected one, quoted; undefined: the error is about something else. */

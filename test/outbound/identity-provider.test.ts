@@ -28,14 +28,14 @@ async function signIn(
   return provider.end(change(back.split('?')[1] ?? ''), checks)
 }
 
-/** What the operator's log and the person are told. */
+/** What the operator's log is told, and why, for the page. */
 const failureOf = (work: Promise<unknown>) =>
   work.then(
     () => expect.fail('somebody was signed in'),
     (error) => {
       expect(error).toBeInstanceOf(SignInFailed)
-      const { status, message, told } = error as SignInFailed
-      return { status, message, told }
+      const { why, message } = error as SignInFailed
+      return { why, message }
     },
   )
 
@@ -62,12 +62,9 @@ describe('the issuer', () => {
     ['/application/o/easel/', '/application/o/easel'],
   ])('"%s" is not "%s": both are named, and what to do', async (path, given) => {
     const oidc = await givenProvider({ path })
-    const { status, message, told } = await failureOf(providerOf(oidc.issuer.replace(path, given)).begin())
+    const { why, message } = await failureOf(providerOf(oidc.issuer.replace(path, given)).begin())
     expect(message).toBe(`OIDC_ISSUER must be "${oidc.issuer}", exactly as the identity provider there calls itself`)
-    expect([status, told]).toEqual([
-      503,
-      `Signing in with 127.0.0.1:${oidc.port} is not set up correctly. Sign in another way, or ask the operator.`,
-    ])
+    expect(why).toBe('setup')
   })
 
   it('of the ID token must be that of the discovery document', async () => {
@@ -83,9 +80,9 @@ describe('the issuer', () => {
     oidc.person = { sub: 'somebody' }
     const document = `${oidc.issuer}.well-known/openid-configuration`
     const withoutIssuer = (query: string) => query.replace(/&?iss=[^&]*/, '')
-    const { status, message } = await failureOf(signIn(oidc, withoutIssuer, document))
-    expect([status, message]).toEqual([
-      503,
+    const { why, message } = await failureOf(signIn(oidc, withoutIssuer, document))
+    expect([why, message]).toEqual([
+      'setup',
       `the identity provider signs as "${oidc.issuer}", which is not the issuer in its discovery document: correct its settings`,
     ])
   })
@@ -93,11 +90,11 @@ describe('the issuer', () => {
   it('of the answer must be the same, too', async () => {
     const oidc = await givenProvider()
     oidc.person = { sub: 'somebody' }
-    const { status, message } = await failureOf(
+    const { why, message } = await failureOf(
       signIn(oidc, (query) => query.replace(/iss=[^&]*/, 'iss=https://evil.example')),
     )
-    expect([status, message]).toEqual([
-      401,
+    expect([why, message]).toEqual([
+      'refused',
       'somebody was not signed in by the identity provider: the answer is from the issuer "https://evil.example", not from OIDC_ISSUER',
     ])
   })
@@ -113,17 +110,17 @@ describe('the issuer', () => {
       async (_, response) => void response.writeHead(status, { 'content-type': type }).end(body),
     )
     onTestFinished(server.refuse)
-    const { message, told } = await failureOf(providerOf(server.url).begin())
+    const { why, message } = await failureOf(providerOf(server.url).begin())
     expect(message).toContain(`OIDC_ISSUER is no OpenID Connect issuer (${reason}): `)
-    expect(told).toContain('is not set up correctly')
+    expect(why).toBe('setup')
   })
 
   it.each([500, 503, 429])('that answers %i is said to be away', async (status) => {
     const server = await startSwitchableServer(async (_, response) => void response.writeHead(status).end())
     onTestFinished(server.refuse)
-    const { message, told } = await failureOf(providerOf(server.url).begin())
+    const { why, message } = await failureOf(providerOf(server.url).begin())
     expect(message).toBe('the identity provider does not answer: check OIDC_ISSUER and that it runs')
-    expect(told).toContain('does not answer. Sign in another way')
+    expect(why).toBe('away')
   })
 })
 
@@ -135,8 +132,8 @@ describe('the subject', () => {
   ])('with %s is a refusal', async (_what, sub) => {
     const oidc = await givenProvider()
     oidc.person = { sub }
-    const { status, message } = await failureOf(signIn(oidc))
-    expect(status).toBe(401)
+    const { why, message } = await failureOf(signIn(oidc))
+    expect(why).toBe('refused')
     expect(message).toMatch(/^somebody was not signed in by the identity provider: /)
   })
 })

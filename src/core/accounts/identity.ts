@@ -48,17 +48,16 @@ interface SignInChecks {
   readonly verifier: string
 }
 
-/** Nobody was signed in. */
+/**
+ * Nobody was signed in: the provider refused, or somebody else's answer came back; it is away; or it, or its settings here,
+ * are wrong. The message is for the operator.
+ */
 export class SignInFailed extends Error {
-  /** 401: the provider refused, or somebody else's answer came back; 503: it is away, or set up wrongly. */
-  readonly status: 401 | 503
-  /** For who wanted to sign in; `message` is for the operator. */
-  readonly told: string
+  readonly why: 'refused' | 'away' | 'setup'
 
-  constructor(status: 401 | 503, told: string, { message, cause }: { message: string; cause: unknown }) {
+  constructor(why: SignInFailed['why'], message: string, cause: unknown) {
     super(message, { cause })
-    this.status = status
-    this.told = told
+    this.why = why
   }
 }
 

@@ -84,7 +84,11 @@ export function website(options: WebsiteOptions): Website {
       const cookies = registerSessions(app, options.ports.sessions, options.baseUrl)
       readSession = cookies.read
       registerTexts(app, options.languages)
-      app.setErrorHandler((thrown, request, reply) => showError(thrown, request, reply))
+      app.setErrorHandler((thrown, request, reply) => {
+        // What was refused before its session was read has none yet.
+        request.texts ??= textsFor(request, options.languages)
+        return showError(thrown, request, reply)
+      })
       assetRoutes(app, options.assets, (app.site.mark ?? defaultIcon()).url)
       clientPackageRoute(app)
       homeRoutes(app, options)

@@ -9,7 +9,8 @@ let oidc: OidcServer
 
 const context = useService(async () => {
   oidc = await startOidc()
-  return { env: { OIDC_ISSUER: oidc.issuer, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret } }
+  const provider = { OIDC_ISSUER: oidc.issuer, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret }
+  return { env: { ...provider, SITE_LANGUAGES: 'en,de' } }
 })
 afterAll(() => oidc.close())
 
@@ -110,6 +111,27 @@ describe('signing in through the provider', () => {
     await operatorUserStore(context.service.db).setEmail((await givenUser(context.service.db)).id, 'kate@mail.test')
     const lookalike = await signInAs({ sub: 'kelvin', email: '\u212Aate@mail.test', email_verified: true })
     expect(lookalike.answer.status).toBe(403)
+  })
+
+  it('is offered, and refused, in the language of the browser', async () => {
+    const headers = { 'accept-language': 'de' }
+    const { host } = new URL(oidc.issuer)
+    expect((await send('GET', '/sign-in', { headers })).html).toContain(`Mit ${host} anmelden`)
+    const answer = async (person: Person | undefined) => {
+      oidc.person = person
+      const { back, cookie } = await goThere()
+      return (await send('GET', back, { cookie, headers })).html
+    }
+    expect(await answer(undefined)).toContain(`${host} hat dich nicht angemeldet.`)
+    expect(await answer({ sub: 'fremd' })).toContain(`${host} hat uns keine E-Mail-Adresse genannt`)
+    expect(await answer({ sub: 'neu', email: 'neu@mail.test' })).toContain(
+      `${host} bestätigt nicht, dass deine E-Mail-Adresse geprüft ist.`,
+    )
+    expect(await answer({ sub: 'neu', email: 'neu@mail.test', email_verified: true })).toContain(
+      `Zu deiner Anmeldung bei ${host} gehört hier kein Konto.`,
+    )
+    const { html } = await send('GET', '/sign-in/oidc/callback', { headers })
+    expect(html).toContain('Diese Anmeldung hat nicht in diesem Browser begonnen')
   })
 
   it('makes an account if sign-up is open, with a free username that does not look like an address', async () => {

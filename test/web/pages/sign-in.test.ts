@@ -6,7 +6,7 @@ import { type GivenUser, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { formsOf } from '../../support/website-client.js'
 
-const context = useService()
+const context = useService({ env: { SITE_LANGUAGES: 'en,de' } })
 let user: GivenUser
 
 beforeAll(async () => {
@@ -126,6 +126,38 @@ describe('a link to sign in', () => {
     await credentialStore(db).addLink(user.id, hashToken(token))
     await db.pool.query('UPDATE sign_in_links SET expires_at = now() WHERE token_hash = $1', [hashToken(token)])
     expect((await send('POST', '/sign-in/link', { body: { token } })).status).toBe(401)
+  })
+})
+
+describe('a browser that likes German best', () => {
+  const headers = { 'accept-language': 'de' }
+  const german = (method: string, path: string, body?: Readonly<Record<string, string>>) =>
+    send(method, path, { headers, body })
+
+  it('reads the form in German, and why it was refused', async () => {
+    const page = await german('GET', '/sign-in?sent=')
+    expect(page.html).toContain('<html lang="de">')
+    expect(page.html).toContain('<title>Anmelden · Easel</title>')
+    expect(page.html).toContain('Benutzername oder E-Mail')
+    expect(page.html).toContain('Er gilt nur einmal, und nur 15 Minuten lang.')
+    const wrong = await german('POST', '/sign-in', { username: 'niemand', password: 'wrong' })
+    expect([wrong.status, wrong.html.includes('Name und Passwort passen nicht zusammen.')]).toEqual([401, true])
+    const noName = await german('POST', '/sign-in/mail', { username: '' })
+    expect([noName.status, noName.html.includes('Gib zuerst deinen Benutzernamen')]).toEqual([400, true])
+    const elsewhere = await send('POST', '/sign-in', {
+      body: {},
+      headers: { ...headers, 'sec-fetch-site': 'cross-site' },
+    })
+    expect(elsewhere.html).toContain('Diese Anfrage kam von einer anderen Website')
+  })
+
+  it('reads in German what a link does, and that it is over', async () => {
+    const token = newToken()
+    await credentialStore(context.service.db).addLink(user.id, hashToken(token))
+    const { html } = await german('GET', `/sign-in/link?token=${token}`)
+    expect(html).toContain('<h1>Willkommen bei <bdi>Easel</bdi></h1>')
+    expect(html).toContain(`als <bdi>${user.username}</bdi> anzumelden`)
+    expect((await german('POST', '/sign-in/link', { token: 'x' })).html).toContain('Dieser Link wurde schon benutzt')
   })
 })
 

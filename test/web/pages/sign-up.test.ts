@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { hashPassword } from '../../../src/core/accounts/password.js'
 import { unsentMailStore } from '../../../src/db/accounts/sessions.js'
 import { givenSession, PASSWORD } from '../../support/given-sign-in.js'
@@ -9,7 +9,7 @@ import { redisAvailable } from '../../support/services.js'
 import { until } from '../../support/until.js'
 import { formsOf, visit } from '../../support/website-client.js'
 
-const context = useService({ env: { SIGN_UP: 'open' } })
+const context = useService({ env: { SIGN_UP: 'open', SITE_LANGUAGES: 'en,de' } })
 const { send } = formsOf(() => context.service.url)
 let count = 0
 
@@ -176,5 +176,54 @@ describe('an email address', () => {
     await send('POST', '/confirm-email', { body: { token: await tokenFor('two@mail.test') }, cookie })
     expect((await rowOf(second.username)).email).toBe('two@mail.test')
     expect((await send('GET', '/confirm-email', { cookie })).location).toBe('/account#email-address')
+  })
+})
+
+describe('for a browser that likes German best', () => {
+  // Elsewhere than the others, who have tried often.
+  const headers = { 'accept-language': 'de', 'x-forwarded-for': '192.0.2.20' }
+  let origin: string
+  beforeAll(async () => {
+    origin = (await context.service.server({}, { TRUST_PROXY: '127.0.0.1' })).url
+  })
+  const german = (path: string, more: object = {}) => visit(origin, path, { headers, ...more })
+
+  it('the form is in German, and so is why it was refused', async () => {
+    const { html } = await german('/sign-up')
+    expect(html).toContain('<title>Konto anlegen · Easel</title>')
+    expect(html).toContain('Dorthin schicken wir einen Link')
+    const { username } = await givenUser(context.service.db)
+    const fitting = { username: 'schreiberin', email: 'a@mail.test', password: PASSWORD }
+    const refused: [Record<string, string>, string][] = [
+      [{ username }, 'Diesen Benutzernamen hat schon jemand.'],
+      [{ username: 'Jürgen' }, 'Das kann kein Benutzername sein. Nimm 1 bis 64 Buchstaben von A bis Z'],
+      [{ username: 'easel.example' }, 'Das sieht aus wie eine Webadresse.'],
+      [{ username: 'so-viele-lange-worte' }, 'Ein Benutzername hat höchstens 3 Wörter.'],
+      [{ username: 'support' }, 'Bei diesem Namen könnte man denken'],
+      [{ email: 'nirgends' }, 'Das ist keine E-Mail-Adresse.'],
+      [{ password: 'kurz' }, 'Ein Passwort hat 10 bis 200 Zeichen.'],
+      [{ username: 'das-gleiche', password: 'Das-Gleiche' }, 'Das Passwort darf nicht der Benutzername sein.'],
+    ]
+    for (const [fields, sentence] of refused)
+      expect((await german('/sign-up', { body: { ...fitting, ...fields } })).html).toContain(sentence)
+  })
+
+  it('what comes next is in German', async () => {
+    const body = { username: 'leserin', email: 'leserin@mail.test', password: PASSWORD }
+    const { cookie } = await german('/sign-up', { body })
+    const { html } = await german('/welcome', { cookie })
+    expect(html).toContain('<h1>Dein Konto ist bereit</h1>')
+    expect(html).toContain('<bdi>leserin@mail.test</bdi> ist noch nicht bestätigt.')
+    const token = await tokenFor('leserin@mail.test')
+    const asked = await german(`/confirm-email?token=${token}`, { cookie })
+    expect(asked.html).toContain(
+      'Das Konto <bdi>leserin</bdi> bekommt die Adresse, an die dieser Link geschickt wurde.',
+    )
+    const over = await german('/confirm-email', { cookie, body: { token: 'x' } })
+    expect([over.status, over.html.includes('Dieser Link wurde schon benutzt')]).toEqual([409, true])
+    await german('/confirm-email', { cookie, body: { token } })
+    expect((await german('/welcome', { cookie })).html).toContain(
+      'Erledigt: Links zum Anmelden gehen an <bdi>leserin@mail.test</bdi>.',
+    )
   })
 })

@@ -8,7 +8,7 @@ import { networkOf } from '../../../http/shared/networks.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
-import { sendSignInPage, TOO_MANY, WINDOW_MS } from './sign-in-page.js'
+import { sendSignInPage, WINDOW_MS } from './sign-in-page.js'
 
 /** How long somebody may take at the provider. */
 const MINUTES = 10
@@ -18,8 +18,6 @@ const MOST_COOKIE_BYTES = 4000
 
 /** Each asks the provider, which would hold us for the attacker. A whole office may come from one address. */
 const TRIES_PER_NETWORK = 120
-
-const NOT_BEGUN = 'This sign-in was not begun in this browser, or took too long. Begin again.'
 
 /** Why nobody here is who signed in at the provider: for the log. */
 const NO_ACCOUNT = {
@@ -48,7 +46,8 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
   const showFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply, next: string) => {
     if (!(error instanceof SignInFailed)) throw error
     request.log.warn({ err: error.cause }, error.message)
-    return sendSignInPage(options, reply, error.status, { next, problem: error.told })
+    const problem = request.texts.signIn.failures[error.why](provider.host)
+    return sendSignInPage(options, reply, error.why === 'refused' ? 401 : 503, { next, problem })
   }
 
   app.get('/sign-in/oidc', { schema: { querystring: z.object({ next: nextPath }) } }, async (request, reply) => {
@@ -66,14 +65,15 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
   })
 
   app.get('/sign-in/oidc/callback', async (request, reply) => {
+    const { signIn: words } = request.texts
     const kept = open(request.cookies[name])
     // Once: what comes back a second time finds nothing.
     reply.clearCookie(name, attributes).header('cache-control', 'no-store')
     const next = kept?.next ?? '/playground'
     const refuse = (status: number, problem: string) => sendSignInPage(options, reply, status, { next, problem })
-    if (!kept) return refuse(400, NOT_BEGUN)
+    if (!kept) return refuse(400, words.problems.notBegun)
     const tries = await ports.guesses.hit(`sign-in:provider:${networkOf(request.ip)}`, WINDOW_MS, TRIES_PER_NETWORK)
-    if (tries.current > TRIES_PER_NETWORK) return refuse(429, TOO_MANY)
+    if (tries.current > TRIES_PER_NETWORK) return refuse(429, words.problems.tooMany)
     try {
       const person = await provider.end(request.url.split('?')[1] ?? '', kept)
       const found = await accountOfIdentity(ports.identities, person, signUpIsOpen)
@@ -86,18 +86,12 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
       }
       const lacks = 'lacks' in found ? found.lacks : 'account'
       request.log.warn(`the identity provider signed somebody in who has no account here: ${NO_ACCOUNT[lacks]}`)
-      return refuse(403, noAccount(provider.host)[lacks])
+      return refuse(403, words.lacks[lacks](provider.host))
     } catch (error) {
       return showFailure(error, request, reply, next)
     }
   })
 }
-
-const noAccount = (host: string) => ({
-  address: `${host} told us no email address of yours that we can use. Ask the operator.`,
-  verification: `${host} does not say that your email address is verified, so we do not know which account is yours. Have it verified there, or ask the operator.`,
-  account: `No account here belongs to your sign-in at ${host}. Ask the operator for one.`,
-})
 
 /** Text that a browser keeps and cannot change: `<base64url of JSON>.<signature>`. */
 function sealed(secret: string) {

@@ -11,6 +11,7 @@ import { SiteName } from '../../parts/site-context.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 
 interface SignInForm {
   /** Where to go afterwards. */
@@ -30,50 +31,51 @@ interface SignInPageProps extends SignInForm {
   readonly sendsMail: boolean
 }
 
-const SENT = `If there is an account with that name or address, a link is on its way. It works once, and ends in ${LINK_MINUTES} minutes.`
-
 /** Sign in with a password, have a link sent, or go to the identity provider. */
-const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen, sendsMail }: SignInPageProps) => (
-  <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
-    <form class="card stack" method="post" action="/sign-in">
-      <h1>Sign in</h1>
-      <Notices done={sent ? SENT : undefined} problem={problem} />
-      <input type="hidden" name="next" value={next} />
-      <UsernameField label="Username or email" value={username} maxLength={MAX_EMAIL_LENGTH} />
-      <Field
-        id="password"
-        label="Password"
-        type="password"
-        autocomplete="current-password"
-        maxlength={PASSWORD_LENGTH.max}
-      />
-      <button class="primary" type="submit">
-        Sign in
-      </button>
-      {(sendsMail || provider) && (
-        <p class="or" aria-hidden="true">
-          or, without a password
+const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen, sendsMail }: SignInPageProps) => {
+  const { signIn: words, parts } = useTexts()
+  return (
+    <Layout title={parts.signIn} signedIn={null} path="/sign-in" class="narrow">
+      <form class="card stack" method="post" action="/sign-in">
+        <h1>{parts.signIn}</h1>
+        <Notices done={sent ? words.sent(LINK_MINUTES) : undefined} problem={problem} />
+        <input type="hidden" name="next" value={next} />
+        <UsernameField label={words.name} value={username} maxLength={MAX_EMAIL_LENGTH} />
+        <Field
+          id="password"
+          label={words.password}
+          type="password"
+          autocomplete="current-password"
+          maxlength={PASSWORD_LENGTH.max}
+        />
+        <button class="primary" type="submit">
+          {parts.signIn}
+        </button>
+        {(sendsMail || provider) && (
+          <p class="or" aria-hidden="true">
+            {words.withoutPassword}
+          </p>
+        )}
+        {sendsMail && (
+          <button type="submit" formaction="/sign-in/mail">
+            {words.mail}
+          </button>
+        )}
+        {provider && (
+          <a class="button" href={`/sign-in/oidc?next=${encodeURIComponent(next)}`}>
+            {words.at(provider)}
+          </a>
+        )}
+      </form>
+      {!sendsMail && <p class="instead">{words.askOperator}</p>}
+      {signUpIsOpen && (
+        <p class="instead">
+          {words.isNew} <a href="/sign-up">{words.createAccount}</a>
         </p>
       )}
-      {sendsMail && (
-        <button type="submit" formaction="/sign-in/mail">
-          Email me a link
-        </button>
-      )}
-      {provider && (
-        <a class="button" href={`/sign-in/oidc?next=${encodeURIComponent(next)}`}>
-          Sign in with {provider}
-        </a>
-      )}
-    </form>
-    {!sendsMail && <p class="instead">No password, or forgotten? Ask the operator of this site for a link.</p>}
-    {signUpIsOpen && (
-      <p class="instead">
-        New here? <a href="/sign-up">Create an account</a>
-      </p>
-    )}
-  </Layout>
-)
+    </Layout>
+  )
+}
 
 interface LinkPageProps {
   readonly username: string
@@ -82,23 +84,22 @@ interface LinkPageProps {
 }
 
 /** Opened from a link: only its button signs in, since mail programs follow links by themselves. */
-const LinkPage = ({ username, token, next }: LinkPageProps) => (
-  <Layout title="Sign in" signedIn={null} path="/sign-in" class="narrow">
-    <form class="card stack" method="post" action="/sign-in/link">
-      <h1>
-        Welcome to <SiteName />
-      </h1>
-      <p>
-        Press the button to sign in as <bdi>{username}</bdi> with this browser. The link works once.
-      </p>
-      <input type="hidden" name="token" value={token} />
-      <input type="hidden" name="next" value={next} />
-      <button class="primary" type="submit">
-        Sign in
-      </button>
-    </form>
-  </Layout>
-)
+const LinkPage = ({ username, token, next }: LinkPageProps) => {
+  const { signIn, parts } = useTexts()
+  return (
+    <Layout title={parts.signIn} signedIn={null} path="/sign-in" class="narrow">
+      <form class="card stack" method="post" action="/sign-in/link">
+        <h1>{signIn.link.welcome(<SiteName />)}</h1>
+        <p>{signIn.link.press(<bdi>{username}</bdi>)}</p>
+        <input type="hidden" name="token" value={token} />
+        <input type="hidden" name="next" value={next} />
+        <button class="primary" type="submit">
+          {parts.signIn}
+        </button>
+      </form>
+    </Layout>
+  )
+}
 
 export const WINDOW_MS = 15 * 60_000
 /**
@@ -107,12 +108,6 @@ export const WINDOW_MS = 15 * 60_000
  */
 const TRIES = { perNetwork: 40, perAccountAndNetwork: 12, perAccount: 120 } as const
 const MAILS_PER_NETWORK = 10
-
-const WRONG = 'That name and password do not belong together. Check both, or ask for a link.'
-export const TOO_MANY = 'Too many tries to sign in. Wait a quarter of an hour, or ask for a link.'
-const TOO_MANY_MAILS = 'Too many links were asked for from here. Wait a quarter of an hour.'
-const NO_NAME = 'Fill in your username or email first.'
-const LINK_OVER = 'This link was used before or is too old. Ask for a new one.'
 
 // A zero character is in no name, and Postgres takes none.
 const name = z
@@ -152,6 +147,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
 
   app.post('/sign-in', { schema: { body: signInBody } }, async (request, reply) => {
     const { username, password, next } = request.body
+    const { problems } = request.texts.signIn
     const refuse = (status: number, problem: string) => showForm(reply, status, { next, username, problem })
     const found = await credentials.find(username)
     // An unknown name counts, too: what is refused must not tell which names exist. It must not name another counter.
@@ -162,26 +158,30 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
       isOver(`both:${network} ${account}`, TRIES.perAccountAndNetwork),
     ])
     // Last: tries that are refused anyway must not count against the account's owner elsewhere.
-    if (overs.includes(true) || (await isOver(`account:${account}`, TRIES.perAccount))) return refuse(429, TOO_MANY)
+    if (overs.includes(true) || (await isOver(`account:${account}`, TRIES.perAccount)))
+      return refuse(429, problems.tooMany)
     const right = await isPassword(password, found?.passwordHash)
     // Checking takes long enough for it to be changed, which ends the sessions that there are.
     const isCurrent = right && (await credentials.find(username))?.passwordHash === found?.passwordHash
-    if (!isCurrent || !found || !(await cookies.signIn(request, reply, found.accountId))) return refuse(401, WRONG)
+    if (!isCurrent || !found || !(await cookies.signIn(request, reply, found.accountId)))
+      return refuse(401, problems.wrong)
     return reply.redirect(next, 303)
   })
 
   app.post('/sign-in/mail', { schema: { body: signInBody } }, async (request, reply) => {
     const { username, next } = request.body
-    if (username === '') return showForm(reply, 400, { next, problem: NO_NAME })
+    const { problems } = request.texts.signIn
+    if (username === '') return showForm(reply, 400, { next, problem: problems.noName })
     if (await isOver(`mail:${networkOf(request.ip)}`, MAILS_PER_NETWORK))
-      return showForm(reply, 429, { next, username, problem: TOO_MANY_MAILS })
+      return showForm(reply, 429, { next, username, problem: problems.tooManyMails })
     mails.sendSignInLink(username, request.texts.language)
     return reply.redirect(`/sign-in?sent=&next=${encodeURIComponent(next)}`, 303)
   })
 
-  app.get('/sign-in/link', { schema: { querystring: linkFields } }, async ({ query: { token, next } }, reply) => {
+  app.get('/sign-in/link', { schema: { querystring: linkFields } }, async (request, reply) => {
+    const { token, next } = request.query
     const username = await credentials.findLink(hashToken(token))
-    if (username === undefined) return showForm(reply, 401, { next, problem: LINK_OVER })
+    if (username === undefined) return showForm(reply, 401, { next, problem: request.texts.signIn.problems.linkOver })
     return sendPage(reply, <LinkPage {...{ username, token, next }} />)
   })
 
@@ -189,7 +189,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     const { token, next } = request.body
     const accountId = await credentials.spendLink(hashToken(token))
     if (!accountId || !(await cookies.signIn(request, reply, accountId)))
-      return showForm(reply, 401, { next, problem: LINK_OVER })
+      return showForm(reply, 401, { next, problem: request.texts.signIn.problems.linkOver })
     return reply.redirect(next, 303)
   })
 

@@ -5,6 +5,7 @@ import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 
 interface PageProps {
   readonly signedIn: SignedIn
@@ -14,40 +15,31 @@ interface PageProps {
 }
 
 /** Opened from a mail, by the one who is signed in: only the button confirms. */
-const ConfirmEmailPage = ({ signedIn, token, problem }: PageProps) => (
-  <Layout title="Confirm your address" signedIn={signedIn} path="/confirm-email" class="narrow">
-    <form class="card stack" method="post" action="/confirm-email">
-      <h1>Confirm your address</h1>
-      <Notices problem={problem} />
-      {problem ? (
-        <a class="button" href="/account#email-address">
-          Go to your account
-        </a>
-      ) : (
-        <>
-          <p>
-            The account <bdi>{signedIn.caller.account.username}</bdi> gets the address that this link was sent to
-            {signedIn.email && (
-              <>
-                , in place of <bdi>{signedIn.email}</bdi>
-              </>
-            )}
-            .
-          </p>
-          <input type="hidden" name="token" value={token} />
-          <button class="primary" type="submit">
-            Confirm
-          </button>
-        </>
-      )}
-    </form>
-  </Layout>
-)
-
-const PROBLEMS = {
-  over: 'This link was used before, is too old, or was sent for another account. Have a new one sent from your account.',
-  taken: 'Another account has this address. Sign in to that one, or use another address.',
-} as const
+const ConfirmEmailPage = ({ signedIn, token, problem }: PageProps) => {
+  const { confirm: words } = useTexts().signUp
+  const { username } = signedIn.caller.account
+  return (
+    <Layout title={words.title} signedIn={signedIn} path="/confirm-email" class="narrow">
+      <form class="card stack" method="post" action="/confirm-email">
+        <h1>{words.title}</h1>
+        <Notices problem={problem} />
+        {problem ? (
+          <a class="button" href="/account#email-address">
+            {words.account}
+          </a>
+        ) : (
+          <>
+            <p>{words.what(<bdi>{username}</bdi>, signedIn.email && <bdi>{signedIn.email}</bdi>)}</p>
+            <input type="hidden" name="token" value={token} />
+            <button class="primary" type="submit">
+              {words.submit}
+            </button>
+          </>
+        )}
+      </form>
+    </Layout>
+  )
+}
 
 const query = z.object({ token: z.string().max(100).catch('') })
 
@@ -67,6 +59,7 @@ export function confirmEmailRoutes(app: App, { ports }: WebsiteOptions): void {
     const { token } = request.body
     const outcome = await ports.credentials.confirmEmail(signedIn.caller.account.id, hashToken(token))
     if (outcome === 'confirmed') return reply.redirect('/account?done=confirmed#email-address', 303)
-    return sendPage(reply.code(409), <ConfirmEmailPage {...{ signedIn, token }} problem={PROBLEMS[outcome]} />)
+    const problem = request.texts.signUp.confirm.problems[outcome]
+    return sendPage(reply.code(409), <ConfirmEmailPage {...{ signedIn, token, problem }} />)
   })
 }

@@ -8,6 +8,8 @@ import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
+import { inWords } from '../../texts/refusals.js'
+import { useTexts } from '../../texts/texts.js'
 
 interface SignUpForm {
   readonly username?: string
@@ -17,31 +19,30 @@ interface SignUpForm {
 }
 
 /** Make an account. */
-const SignUpPage = ({ username, email, problem }: SignUpForm) => (
-  <Layout title="Create an account" signedIn={null} path="/sign-up" class="narrow">
-    <form class="card stack" method="post" action="/sign-up">
-      <h1>Create an account</h1>
-      <Notices problem={problem} />
-      <UsernameField label="Username" value={username} />
-      <EmailField value={email} hint="We send a link there to confirm that it is yours." />
-      <NewPasswordField label="Password" name="password" hint="; a few words make a good one." />
-      <button class="primary" type="submit">
-        Create account
-      </button>
-    </form>
-    <p class="instead">
-      You have one? <a href="/sign-in">Sign in</a>
-    </p>
-  </Layout>
-)
+const SignUpPage = ({ username, email, problem }: SignUpForm) => {
+  const { signUp: words, parts } = useTexts()
+  return (
+    <Layout title={words.title} signedIn={null} path="/sign-up" class="narrow">
+      <form class="card stack" method="post" action="/sign-up">
+        <h1>{words.title}</h1>
+        <Notices problem={problem} />
+        <UsernameField label={words.username} value={username} />
+        <EmailField label={words.email} value={email} hint={words.emailHint} />
+        <NewPasswordField label={words.password} name="password" hint={words.passwordHint} />
+        <button class="primary" type="submit">
+          {words.submit}
+        </button>
+      </form>
+      <p class="instead">
+        {words.haveOne} <a href="/sign-in">{parts.signIn}</a>
+      </p>
+    </Layout>
+  )
+}
 
 const HOUR_MS = 3_600_000
 /** Tries with a name that could be one: a try also tells whether the name is taken. */
 const TRIES_PER_HOUR = 20
-
-const WRONG_EMAIL = 'That is no email address. Check it.'
-const TAKEN = 'Somebody has this username. Choose one that does not look like it.'
-const TOO_MANY = 'Too many accounts were made from here. Wait an hour.'
 
 const text = z.string().trim().max(254).catch('')
 const body = z.object({
@@ -67,14 +68,15 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const refuse = (status: number, problem: string) =>
       sendPage(reply.code(status), <SignUpPage {...{ username, email, problem }} />)
     const wrongName = usernameProblem(username)
-    if (wrongName) return refuse(400, wrongName)
-    if (!emailAddress.safeParse(email).success) return refuse(400, WRONG_EMAIL)
-    const problem = passwordProblem(password, username)
-    if (problem) return refuse(400, problem)
+    if (wrongName) return refuse(400, inWords(wrongName, request.texts))
+    const { problems } = request.texts.signUp
+    if (!emailAddress.safeParse(email).success) return refuse(400, problems.noEmail)
+    const wrongPassword = passwordProblem(password, username)
+    if (wrongPassword) return refuse(400, inWords(wrongPassword, request.texts))
     const tries = await guesses.hit(`sign-up:${networkOf(request.ip)}`, HOUR_MS, TRIES_PER_HOUR)
-    if (tries.current > TRIES_PER_HOUR) return refuse(429, TOO_MANY)
+    if (tries.current > TRIES_PER_HOUR) return refuse(429, problems.tooMany)
     const accountId = await credentials.register(username, await hashPassword(password))
-    if (!accountId) return refuse(409, TAKEN)
+    if (!accountId) return refuse(409, problems.taken)
     // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
     await mails.sendConfirmation(accountId, email, request.texts.language)
     await cookies.signIn(request, reply, accountId)

@@ -2,9 +2,9 @@ import type { SignedIn } from '../../../core/accounts/session.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { waysToConfirm } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
-import { counted } from '../../parts/text.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 
 interface WelcomeProps {
   readonly signedIn: SignedIn
@@ -18,37 +18,34 @@ interface WelcomeProps {
 /** What comes next for who has just made an account. */
 const WelcomePage = ({ signedIn, sells, ...address }: WelcomeProps) => {
   const { username, credits, subscription } = signedIn.caller.account
+  const { welcome: words } = useTexts().signUp
   return (
-    <Layout title="Welcome" signedIn={signedIn} path="/welcome" class="narrow">
+    <Layout title={words.title} signedIn={signedIn} path="/welcome" class="narrow">
       <section class="card stack">
-        <h1>Your account is ready</h1>
-        <p>
-          You are signed in as <bdi>{username}</bdi>. This comes next:
-        </p>
+        <h1>{words.heading}</h1>
+        <p>{words.signedIn(<bdi>{username}</bdi>)}</p>
         <ol class="stack">
           <li>
-            <b>Confirm your address.</b> <AddressStep confirmed={signedIn.email} {...address} />
+            <b>{words.address.step}</b> <AddressStep confirmed={signedIn.email} {...address} />
           </li>
           <li>
-            <b>Get a plan.</b>{' '}
+            <b>{words.plan.step}</b>{' '}
             {subscription?.status === 'active' ? (
-              <>
-                You have the plan <bdi>{subscription.plan}</bdi> and {counted(credits, 'credit')}.
-              </>
+              words.plan.yours(<bdi>{subscription.plan}</bdi>, credits)
             ) : sells ? (
               <>
-                Making images needs one. <a href="/pricing">See the plans</a>
+                {words.plan.needed} <a href="/pricing">{words.plan.see}</a>
               </>
             ) : (
-              'Making images needs one: ask the operator of this site.'
+              words.plan.ask
             )}
           </li>
           <li>
-            <b>Make your first image.</b> Write what it should show, choose a model and press Generate.
+            <b>{words.image.step}</b> {words.image.how}
           </li>
         </ol>
         <a class="button primary" href="/playground">
-          Go to Create
+          {words.create}
         </a>
       </section>
     </Layout>
@@ -60,20 +57,16 @@ const AddressStep = ({
   pending,
   sendsMail,
 }: Pick<WelcomeProps, 'pending' | 'sendsMail'> & { confirmed: string | null }) => {
-  if (confirmed)
-    return (
-      <>
-        Done: links to sign in go to <bdi>{confirmed}</bdi>.
-      </>
-    )
+  const { address: words } = useTexts().signUp.welcome
+  if (confirmed) return <>{words.done(<bdi>{confirmed}</bdi>)}</>
   return (
     <>
       {pending && (
         <>
-          <bdi>{pending}</bdi> is not confirmed yet. {waysToConfirm(sendsMail)}{' '}
+          {words.notYet(<bdi>{pending}</bdi>)} {waysToConfirm(sendsMail)}{' '}
         </>
       )}
-      <a href="/account#email-address">{pending ? 'Send it again, or change the address' : 'Set your address'}</a>
+      <a href="/account#email-address">{pending ? words.again : words.set}</a>
     </>
   )
 }

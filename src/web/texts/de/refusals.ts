@@ -41,6 +41,31 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'Zu viele Versuche. Warte eine Viertelstunde, dann versuche es noch einmal.',
   ],
   [
+    'That cannot be a username. Use 1 to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or digit.',
+    'Das kann kein Benutzername sein. Nimm 1 bis 64 Buchstaben von A bis Z, Ziffern, Punkte, Bindestriche und Unterstriche, und beginne mit einem Buchstaben oder einer Ziffer.',
+  ],
+  [
+    'That looks like a web address. Leave out the dot, or use a hyphen.',
+    'Das sieht aus wie eine Webadresse. Lass den Punkt weg, oder nimm einen Bindestrich.',
+  ],
+  [
+    'A username has at most {} words. Choose a shorter one.',
+    'Ein Benutzername hat höchstens {} Wörter. Wähle einen kürzeren.',
+  ],
+  [
+    'That name could be taken for somebody who runs this site. Choose another one.',
+    'Bei diesem Namen könnte man denken, dass du diese Website betreibst. Wähle einen anderen.',
+  ],
+  ['A password has {} to {} characters. Choose another one.', 'Ein Passwort hat {} bis {} Zeichen. Wähle ein anderes.'],
+  [
+    'The password must not be the username. Choose another one.',
+    'Das Passwort darf nicht der Benutzername sein. Wähle ein anderes.',
+  ],
+  [
+    'This request came from another website, so nothing was done. Open the page here and repeat.',
+    'Diese Anfrage kam von einer anderen Website, darum ist nichts geschehen. Öffne die Seite hier, und wiederhole es.',
+  ],
+  [
     'The service is temporarily unavailable. Try again in a moment.',
     'Der Dienst ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   ],

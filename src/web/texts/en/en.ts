@@ -8,6 +8,8 @@ import { mails } from './mails.js'
 import { parts } from './parts.js'
 import { playground } from './playground.js'
 import { reference } from './reference.js'
+import { signIn } from './sign-in.js'
+import { signUp } from './sign-up.js'
 import { usage } from './usage.js'
 import { webhooks } from './webhooks.js'
 import { formats, words } from './words.js'
@@ -26,6 +28,8 @@ export const en = {
   mails,
   playground,
   reference,
+  signIn,
+  signUp,
   usage,
   webhooks,
 }
