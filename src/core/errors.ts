@@ -132,8 +132,10 @@ export const createImageModelUnavailable = (model: string) =>
 export function promptFlagged(parameter: string, category: string, matched?: readonly string[]): AppError {
   if (!matched)
     return new AppError('content_policy_violation', `Prompt flagged by moderation: ${category}.`, { parameter })
-  const words = matched.length > 0 ? ` (matched: ${matched.map((word) => `"${word}"`).join(', ')})` : ''
-  const message = `Prompt flagged by moderation: ${category}${words}. Rephrase it and try again.`
+  const words = matched.map((word) => `"${word}"`).join(', ')
+  const message = words
+    ? `Prompt flagged by moderation: ${category} (matched: ${words}). Rephrase it and try again.`
+    : `Prompt flagged by moderation: ${category}. Rephrase it and try again.`
   return new AppError('content_policy_violation', message, { parameter })
 }
 

@@ -28,12 +28,12 @@ export function badOutput(server: string): Bad {
   return (what) => failure('bad_output', `${server} ${what}`)
 }
 
-/** @param missing what the subscriber can't have: `Seeds above 9 are not available` */
-export const unsupported = (server: string, why: string, missing: string) =>
-  new BackendError('unsupported', `${server} ${why}`, `${missing} on the GPU servers.`)
+/** @param told for the subscriber: what no GPU server has */
+export const unsupported = (server: string, why: string, told: string) =>
+  new BackendError('unsupported', `${server} ${why}`, told)
 
 export const samplerUnavailable = (server: string, sampler: Sampler) =>
-  unsupported(server, `has no sampler for ${sampler}`, `The sampler "${sampler}" is not available`)
+  unsupported(server, `has no sampler for ${sampler}`, `The sampler "${sampler}" is not available on the GPU servers.`)
 
 /** The error of a call of the port: `canceled` if we canceled it; anything but a BackendError is our own fault. */
 export const callFailure = (server: string, signal: AbortSignal, error: unknown): BackendError => {

@@ -207,19 +207,18 @@ function requireKept(
   { maxSeed, sizeMultiple, maxCfgScale = Number.POSITIVE_INFINITY }: Offers,
   { seeds, width, height, cfgScale }: InferenceRequest,
 ): void {
-  if (seeds.some((seed) => seed > maxSeed))
-    throw unsupported(name, `keeps no seed above ${maxSeed}`, `Seeds above ${maxSeed} are not available`)
+  const lacks = (why: string, told: string) => unsupported(name, why, told)
+  if (seeds.some((it) => it > maxSeed))
+    throw lacks(`keeps no seed above ${maxSeed}`, `Seeds above ${maxSeed} are not available on the GPU servers.`)
   if (width % sizeMultiple !== 0 || height % sizeMultiple !== 0)
-    throw unsupported(
-      name,
+    throw lacks(
       `rounds ${width}x${height} to multiples of ${sizeMultiple}`,
-      `Only sizes in multiples of ${sizeMultiple} are available`,
+      `Only sizes in multiples of ${sizeMultiple} are available on the GPU servers.`,
     )
   if (cfgScale > maxCfgScale)
-    throw unsupported(
-      name,
+    throw lacks(
       `takes no cfg_scale above ${maxCfgScale}`,
-      `A cfg_scale above ${maxCfgScale} is not available`,
+      `A cfg_scale above ${maxCfgScale} is not available on the GPU servers.`,
     )
 }
 

@@ -52,20 +52,23 @@ const INSIDE = /(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|co
 /** Checks a URL without resolving its name, so that the client gets the error immediately. */
 export const webhookTargets = ({ policy, allowHttp }: TargetOptions): WebhookTargets => ({
   require(text, parameter) {
-    const refuse = (what: string) => invalidParameter(parameter, `${parameter} ${what}`)
-    if (text.length > MAX_LENGTH) throw refuse(`must have at most ${MAX_LENGTH} characters.`)
+    const refuse = (message: string) => invalidParameter(parameter, message)
+    if (text.length > MAX_LENGTH) throw refuse(`${parameter} must have at most ${MAX_LENGTH} characters.`)
     const url = URL.canParse(text) ? new URL(text) : undefined
-    const schemes = allowHttp ? ['https:', 'http:'] : ['https:']
-    if (!url || !schemes.includes(url.protocol))
-      throw refuse(`must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}.`)
+    if (!url || !(url.protocol === 'https:' || (allowHttp && url.protocol === 'http:')))
+      throw refuse(
+        allowHttp
+          ? `${parameter} must be a URL that begins with https:// or http://.`
+          : `${parameter} must be a URL that begins with https://.`,
+      )
     if (url.username || url.password)
-      throw refuse('must not hold a user or a password: put a secret into its path or query.')
+      throw refuse(`${parameter} must not hold a user or a password: put a secret into its path or query.`)
     if (!WEB_PORTS.includes(url.port) && Number(url.port) < MIN_PORT)
-      throw refuse(`must use port 443, 80, or one from ${MIN_PORT} up.`)
+      throw refuse(`${parameter} must use port 443, 80, or one from ${MIN_PORT} up.`)
     // The URL parser has made plain addresses of numbers in any notation.
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
     const isOutside = isIP(host) ? policy.allows(host) : policy.hasInside || (host.includes('.') && !INSIDE.test(host))
-    if (!isOutside) throw refuse('must point to a public address: this one is inside a network.')
+    if (!isOutside) throw refuse(`${parameter} must point to a public address: this one is inside a network.`)
     url.hash = ''
     return url
   },

@@ -1,5 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { promptFlagged } from '../../src/core/errors.js'
+import { BACKEND_FAULTS } from '../../src/core/generations/run/backend.js'
+import { LACKING } from '../../src/core/generations/servable.js'
+import { requestFor } from '../../src/core/generations/submit/requested.js'
+import { askedOf, generateBody, requestFields } from '../../src/http/personal-api/generations/submit-schemas.js'
+import { failure } from '../../src/inference/backend-failure.js'
 import { accountRefusals } from '../../src/web/texts/de/account-refusals.js'
 import { refusals } from '../../src/web/texts/de/refusals.js'
 import { inWords } from '../../src/web/texts/refusals.js'
@@ -94,16 +101,60 @@ describe('a refusal', () => {
     expect(said).toBe('Guidance: Gib eine Zahl von 1 bis 30 ein.')
   })
 
+  it.each([
+    [{ sampler: 'pencil' }, /^Sampler: Möglich sind \w+, /],
+    [{ width: 300 }, 'Breite: Gib ein Vielfaches von 8 ein.'],
+    [{ width: 4096 }, 'Breite: Gib eine ganze Zahl von 256 bis 2048 ein.'],
+    [{ width: 2048, height: 2048 }, 'Breite × Höhe darf höchstens 3145728 Pixel sein (wie 2048 × 1536).'],
+    [{ batch_size: 9 }, 'Zahl der Bilder: Gib eine ganze Zahl von 1 bis 4 ein.'],
+    [{ steps: Number.NaN }, 'Zahl der Schritte: Gib eine ganze Zahl von 1 bis 100 ein.'],
+    [{ cfg_scale: 31 }, 'Guidance: Gib eine Zahl von 0 bis 30 ein.'],
+    [{ seed: -2 }, /^Seed: Gib eine ganze Zahl von 0 bis \d+ ein, oder -1 für einen zufälligen\.$/],
+    [{ prompt: 'x'.repeat(2001) }, 'Prompt: Höchstens 2000 Zeichen sind möglich.'],
+    [{ negative_prompt: '\0' }, /^Negativer Prompt: Der Text hat Zeichen, die nicht gespeichert werden können\./],
+    [{ model_version_id: undefined }, 'Wähle ein Modell.'],
+  ])('of the form of Create with %o is said in German', (fields, sentence) => {
+    const { error } = generateBody.safeParse({ prompt: 'a lighthouse', model_version_id: 1, ...fields })
+    expect(inWords(error?.issues[0]?.message ?? '', { language: 'de' })).toMatch(sentence)
+  })
+
+  it('of a model with fewer pixels is said in German', () => {
+    const asked = askedOf(z.object(requestFields).parse({ prompt: 'a lighthouse', width: 2048, height: 1024 }))
+    const sentence = 'width × height must be at most 1048576 pixels for Small 1.5.'
+    const model = { modelName: 'Small', name: '1.5', parameters: { scale: 4 } }
+    expect(() => requestFor(model, asked)).toThrow(sentence)
+    expect(inWords(sentence, { language: 'de' })).toBe(
+      'Breite × Höhe darf höchstens 1048576 Pixel sein, so verlangt es Small 1.5.',
+    )
+  })
+
+  it('of a GPU server, and why no server can draw something, is said in German', () => {
+    const ofServers = BACKEND_FAULTS.map((kind) => failure(kind, 'not for people').publicMessage)
+    const sentences = [...ofServers, ...Object.values(LACKING).map((it) => it.replace('%', '7'))]
+    const inGerman = sentences.map((sentence) => inWords(sentence, { language: 'de' }))
+    expect(inGerman.filter((sentence) => !/GPU-Server|Generierung|der GPU/.test(sentence))).toEqual([])
+    expect(inWords(LACKING.sampler.replace('%', 'dpmpp_2m'), { language: 'de' })).toContain('Den Sampler „DPM++ 2M“')
+  })
+
+  it('of moderation names a category that is known in German, and no other one', () => {
+    const of = (category: string, words: string[]) =>
+      inWords(promptFlagged('prompt', category, words).message, { language: 'de' })
+    expect(of('sexual violence', ['raping'])).toContain('abgelehnt: sexuelle Gewalt (gefunden: "raping").')
+    expect(of('violence', [])).toContain('abgelehnt: Gewalt. Formuliere ihn um')
+    expect(of('house rules', [])).toContain('abgelehnt: house rules. Formuliere')
+    const folder = inWords('You have a folder named "violence": choose another name.', { language: 'de' })
+    expect(folder).toContain('„violence“')
+  })
+
   it('of the list is one that the source has, so that a sentence that changes is changed here, too', async () => {
     const root = new URL('../../src/', import.meta.url)
     const files = (await readdir(root, { recursive: true })).filter(
       (it) => /\.tsx?$/.test(it) && !it.startsWith('web/texts/'),
     )
     const sources = await Promise.all(files.map((file) => readFile(new URL(file, root), 'utf8')))
-    const source = sources.join('\n').replaceAll(/\$\{[^}]*\}/g, '{}')
-    expect(
-      [...refusals, ...accountRefusals].map(([english]) => english).filter((english) => !source.includes(english)),
-    ).toEqual([])
+    const source = sources.join('\n').replaceAll(/\$\{[^}]*\}|%/g, '{}')
+    const sentences = [...refusals, ...accountRefusals].map(([english]) => english.replaceAll('{name}', '{}'))
+    expect(sentences.filter((sentence) => !source.includes(sentence))).toEqual([])
   })
 })
 
@@ -134,9 +185,24 @@ describe('the website', () => {
     const headers = { 'accept-language': 'de' }
     const refused = await visit(url, '/gallery/folders', { cookie, headers, body: [['name', ' ']] })
     expect(refused.html).toContain('Gib dem Ordner einen Namen mit 1 bis')
-    const missing = await visit(url, '/no-such-page', { headers: { ...headers, accept: 'text/html' } })
+    const unnamed = await visit(url, '/keys', { cookie, headers, body: [['name', ' ']] })
+    expect(unnamed.html).toContain('Gib dem Schlüssel einen Namen mit 1 bis')
+    const nowhere = await visit(url, '/webhooks', { cookie, headers, body: [['url', 'ftp://example.com']] })
+    expect(nowhere.html).toContain('Wähle ein oder mehrere Ereignisse.')
+    const inside = [
+      ['url', 'https://localhost/'],
+      ['events', 'credits.low'],
+    ] as const
+    expect((await visit(url, '/webhooks', { cookie, headers, body: inside })).html).toContain(
+      'URL: Gib eine öffentliche Adresse an; diese liegt in einem internen Netz.',
+    )
+    const unknownDay = await visit(url, '/usage?from=yesterday', { cookie, headers })
+    expect(unknownDay.html).toContain('Von: Gib einen Tag ein, wie 2026-01-31.')
+    const missing = await visit(url, '/no-such-page', { headers })
     expect(missing.html).toContain('Unter dieser Adresse gibt es keine Seite.')
     expect(missing.html).toContain('<html lang="de">')
+    const notAllowed = await visit(url, '/sign-out', { headers })
+    expect(notAllowed.html).toContain('Die Methode GET ist für /sign-out nicht erlaubt: Verwende POST.')
   })
 
   it('follows a generation in that language, too', async () => {

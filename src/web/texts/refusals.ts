@@ -1,6 +1,6 @@
 import { SAMPLERS, samplerName } from '../../core/generations/generation.js'
 import { accountRefusals as germanOfAccounts } from './de/account-refusals.js'
-import { refusals as german, fields as germanFields } from './de/refusals.js'
+import { refusals as german, names as germanNames } from './de/refusals.js'
 import type { Texts } from './en/en.js'
 
 /** What people read instead of a field's name in the API; other names need no words of their own. */
@@ -15,37 +15,49 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   to: 'last day',
 }
 
-/** Of the languages other than English, which the core speaks. */
-const TRANSLATED: Readonly<Record<string, readonly (readonly [pattern: RegExp, sentence: string])[]>> = {
-  de: [...german, ...germanOfAccounts].map(([english, sentence]) => [patternOf(english), sentence]),
+interface Translation {
+  readonly pattern: RegExp
+  /** Of each part that differs, whether it is a name. */
+  readonly named: readonly boolean[]
+  readonly sentence: string
 }
 
-const FIELDS: Readonly<Record<string, ReadonlyMap<string, string>>> = { de: germanFields }
+/** Of the languages other than English, which the core speaks. */
+const TRANSLATED: Readonly<Record<string, readonly Translation[]>> = { de: [...german, ...germanOfAccounts].map(translation) }
 
-function patternOf(english: string): RegExp {
-  const parts = english.split('{}').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-  return new RegExp(`^${parts.join('(.*?)')}$`, 's')
+const NAMES: Readonly<Record<string, ReadonlyMap<string, string>>> = { de: germanNames }
+
+function translation([english, sentence]: readonly [string, string]): Translation {
+  const parts = english.split(/\{(?:name)?\}/).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  const named = [...english.matchAll(/\{(name)?\}/g)].map(([, name]) => name !== undefined)
+  return { pattern: new RegExp(`^${parts.join('(.*?)')}$`, 's'), named, sentence }
+}
+
+const samplerOf = (name: string) => SAMPLERS.find((it) => it === name)
+
+/** A name of the core's, a field's, a sampler's or a category's, for people. */
+export function nameInWords(name: string, { language }: Pick<Texts, 'language'>): string {
+  const sampler = samplerOf(name)
+  return NAMES[language]?.get(name) ?? (sampler ? samplerName(sampler) : name)
 }
 
 /**
  * A refusal of the core for people, in their language where that has it: it may begin with the name of a field of
  * the API, and name a sampler.
  */
-export function inWords(sentence: string, { language }: Pick<Texts, 'language'>): string {
-  for (const [pattern, translated] of TRANSLATED[language] ?? []) {
+export function inWords(sentence: string, texts: Pick<Texts, 'language'>): string {
+  for (const { pattern, named, sentence: translated } of TRANSLATED[texts.language] ?? []) {
     const found = pattern.exec(sentence)
     if (!found) continue
-    const [, first = '', ...others] = found
-    const begins = sentence.startsWith(first) && FIELDS[language]?.get(first)
-    const parts = [begins || first, ...others]
+    const parts = found.slice(1).map((part, n) => (named[n] ? nameInWords(part, texts) : part))
     return translated.replaceAll('{}', () => parts.shift() ?? '')
   }
   return sentence
     .replace(/^[a-z][a-z_]*(?= )/, (name) => `The ${FIELD_WORDS[name] ?? name.replaceAll('_', ' ')}`)
-    .replace(/^The cfg_scale /, 'The guidance ')
+    .replace(/^(The|A) cfg_scale /, '$1 guidance ')
     .replace(' an integer', ' a whole number')
     .replace(/"([a-z0-9_]+)"/g, (quoted, name) => {
-      const sampler = SAMPLERS.find((it) => it === name)
+      const sampler = samplerOf(name)
       return sampler ? `"${samplerName(sampler)}"` : quoted
     })
 }

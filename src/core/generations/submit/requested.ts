@@ -70,8 +70,9 @@ export function requestFor(
   }
   const maxPixels = maxPixelsOf(parameters)
   if (complete.width * complete.height > maxPixels) {
-    const all = maxPixels < MAX_PIXELS ? ` for ${modelName} ${name}` : ': send both'
-    throw invalidParameter('width', `width × height must be at most ${maxPixels} pixels${all}.`)
+    const ofAll = `width × height must be at most ${maxPixels} pixels: send both.`
+    const ofThis = `width × height must be at most ${maxPixels} pixels for ${modelName} ${name}.`
+    throw invalidParameter('width', maxPixels < MAX_PIXELS ? ofThis : ofAll)
   }
   // An empty text asks for nothing.
   const sent = ignored.filter((key) => !omitted.includes(key) && request[key] !== '')

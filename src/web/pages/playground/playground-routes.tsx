@@ -19,7 +19,7 @@ import { sendFragment, sendPage } from '../../parts/layout.js'
 import { isFragment } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
-import { inWords } from '../../texts/refusals.js'
+import { inWords, nameInWords } from '../../texts/refusals.js'
 import { Changes } from './changes.js'
 import { bodyOf, type Form, formBody, formOf, submitBody } from './form.js'
 import { HoldWarning } from './hold.js'
@@ -168,7 +168,7 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     if (!verdict.category) return sendFragment(reply, <p class="hint small">{words.refused}</p>)
     const why = (
       <>
-        <bdi>{verdict.category}</bdi>
+        <bdi>{nameInWords(verdict.category, texts)}</bdi>
         {verdict.matched.map((word, n) => (
           <>
             {n === 0 ? ' (' : ', '}

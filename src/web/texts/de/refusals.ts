@@ -1,5 +1,11 @@
-/** What the core says when it refuses something, and how that is said in German. `{}` stands for what differs. */
+import { generationRefusals } from './generation-refusals.js'
+
+/**
+ * What the core says when it refuses something, and how that is said in German; the first that fits. `{}` stands for what
+ * differs, and `{name}` for one of `names`, or a sampler.
+ */
 export const refusals: readonly (readonly [english: string, german: string])[] = [
+  ...generationRefusals,
   ['This folder is gone: choose another one.', 'Diesen Ordner gibt es nicht mehr: Wähle einen anderen.'],
   [
     'You have {} folders, the most there may be: delete one first.',
@@ -70,40 +76,61 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'Der Dienst ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   ],
   ['This server is restarting. Try again in a moment.', 'Dieser Server startet neu. Versuche es gleich noch einmal.'],
+  [
+    'The request body is larger than {} KiB: shorten it.',
+    'Das Formular ist größer als {} KiB: Kürze, was darin steht.',
+  ],
+  ['Method {} is not allowed on {}: use {}.', 'Die Methode {} ist für {} nicht erlaubt: Verwende {}.'],
+  [
+    'You have {} keys, the most there may be: revoke one first.',
+    'Du hast {} Schlüssel, mehr sind nicht möglich: Widerrufe zuerst einen.',
+  ],
+  [
+    'You have no such key: it may be revoked. Reload the page.',
+    'Diesen Schlüssel hast du nicht: Vielleicht ist er widerrufen. Lade die Seite neu.',
+  ],
+  [
+    'The end of a key must be a later date, like 2027-01-31; leave it empty for none.',
+    'Das Ende eines Schlüssels muss ein späterer Tag sein, wie 2027-01-31; ohne Ende lass es leer.',
+  ],
+  [
+    'The credits a month must be a whole number from 1; leave it empty for no limit.',
+    'Credits pro Monat: Gib eine ganze Zahl ab 1 ein; ohne Grenze lass das Feld leer.',
+  ],
+  [
+    'Give the key a name of 1 to {} characters, on one line.',
+    'Gib dem Schlüssel einen Namen mit 1 bis {} Zeichen, in einer Zeile.',
+  ],
+  [
+    'You have {} webhook endpoints, the most there may be: delete one first.',
+    'Du hast {} Webhooks, mehr sind nicht möglich: Lösche zuerst einen.',
+  ],
+  [
+    'This webhook endpoint is disabled: create it again to receive events.',
+    'Dieser Webhook ist abgeschaltet: Lege ihn neu an, um Ereignisse zu bekommen.',
+  ],
+  ['Choose one or more events.', 'Wähle ein oder mehrere Ereignisse.'],
+  ['{name} must have at most {} characters.', '{}: Höchstens {} Zeichen sind möglich.'],
+  ['{name} must be a URL that begins with https://.', '{}: Gib eine Adresse ein, die mit https:// beginnt.'],
+  [
+    '{name} must be a URL that begins with https:// or http://.',
+    '{}: Gib eine Adresse ein, die mit https:// oder http:// beginnt.',
+  ],
+  [
+    '{name} must not hold a user or a password: put a secret into its path or query.',
+    '{}: Ein Benutzer oder ein Passwort darf nicht darin stehen. Schreibe ein Geheimnis in den Pfad oder hinter das Fragezeichen.',
+  ],
+  ['{name} must use port 443, 80, or one from {} up.', '{}: Nimm den Port 443, 80 oder einen ab {}.'],
+  [
+    '{name} must point to a public address: this one is inside a network.',
+    '{}: Gib eine öffentliche Adresse an; diese liegt in einem internen Netz.',
+  ],
+  ['{name} must be a day such as 2026-01-31.', '{}: Gib einen Tag ein, wie 2026-01-31.'],
+  [
+    'from must be within {} days with the last day: choose a shorter time.',
+    'Höchstens {} Tage sind möglich: Wähle einen kürzeren Zeitraum.',
+  ],
   ['from must not be after the last day.', 'Der erste Tag darf nicht nach dem letzten liegen.'],
-  [
-    'No active subscription: {} to generate images.',
-    'Kein aktives Abo: Ohne ein Abo kannst du keine Bilder erstellen.',
-  ],
-  [
-    'Your plan "{}" does not include {}. Choose another one, or change your plan.',
-    'Dein Abo „{}“ enthält dieses Modell nicht. Wähle ein anderes, oder ändere dein Abo.',
-  ],
-  [
-    'Insufficient credits: this generation needs {} and the account holds {}. Add credits and try again.',
-    'Zu wenig Credits: Diese Generierung kostet {}, und du hast {}. Lade Credits nach, und versuche es noch einmal.',
-  ],
-  [
-    'Prompt flagged by moderation: {}{}. Rephrase it and try again.',
-    'Die Moderation hat den Prompt abgelehnt: {}{}. Formuliere ihn um, und versuche es noch einmal.',
-  ],
-  ['Prompt flagged by moderation: {}.', 'Die Moderation hat den Prompt abgelehnt: {}.'],
-  [
-    'The prompt could not be checked by moderation right now. Try again in a moment.',
-    'Die Moderation konnte den Prompt gerade nicht prüfen. Versuche es gleich noch einmal.',
-  ],
-  [
-    'This idea is not in Up next any more: it was begun, changed or removed. Add it again.',
-    'Diese Idee ist nicht mehr eingereiht: Sie hat begonnen oder wurde geändert oder entfernt. Reihe sie noch einmal ein.',
-  ],
-  [
-    'Up next holds {} ideas, the most there may be: remove one first.',
-    'Es sind {} Ideen eingereiht, mehr sind nicht möglich: Entferne zuerst eine.',
-  ],
-  [
-    'Its model is not on offer any more. Edit it to choose another one, or remove it.',
-    'Das Modell dazu wird nicht mehr angeboten. Bearbeite die Idee, um ein anderes zu wählen, oder entferne sie.',
-  ],
   [
     '{}: delete some first, or save under a name that you have.',
     'Du hast so viele gespeicherte Einstellungen, wie möglich sind: Lösche zuerst welche, oder speichere unter einem Namen, den es schon gibt.',
@@ -118,32 +145,6 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'Gib den Einstellungen einen Namen mit 1 bis {} Zeichen, in einer Zeile.',
   ],
   ['The style must be at most {} characters of text.', 'Der Stil darf höchstens {} Zeichen Text haben.'],
-  ['Generation not found: check the ID.', 'Die Generierung wurde nicht gefunden: Prüfe die ID.'],
-  [
-    'The generation was not finished before its deadline. {}',
-    'Die Generierung wurde nicht rechtzeitig fertig. Starte sie noch einmal.',
-  ],
-  [
-    'The generation could not be finished: the GPU workers running it stopped several times. {}',
-    'Die Generierung konnte nicht beendet werden: Die GPU-Worker dafür sind mehrmals ausgefallen. Starte sie noch einmal.',
-  ],
-  [
-    'The images were drawn but could not be stored. {}',
-    'Die Bilder sind entstanden, konnten aber nicht gespeichert werden. Starte die Generierung noch einmal.',
-  ],
-  [
-    'The image is too large to be stored. Choose a smaller width and height.',
-    'Das Bild ist zu groß, um gespeichert zu werden. Wähle eine kleinere Breite und Höhe.',
-  ],
-  ['An image was refused by moderation.', 'Die Moderation hat ein Bild abgelehnt.'],
-  [
-    'The images could not be checked by moderation before they are published. {}',
-    'Die Moderation konnte die Bilder vor der Veröffentlichung nicht prüfen. Starte die Generierung noch einmal.',
-  ],
-  [
-    'The generation failed because of an internal error. {}',
-    'Die Generierung ist durch einen internen Fehler fehlgeschlagen. Starte sie noch einmal.',
-  ],
   [
     'This is your own image: delete it on its page instead.',
     'Das ist dein eigenes Bild: Lösche es stattdessen auf seiner Seite.',
@@ -154,24 +155,10 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
   ],
   ['The note may have {} characters. Shorten it.', 'Die Notiz darf {} Zeichen haben. Kürze sie.'],
   ['Say in the note what is wrong with the image.', 'Schreibe in die Notiz, was mit dem Bild nicht stimmt.'],
-  [
-    'seed must be an integer from 0 to {}, or {} for a random one.',
-    'Seed: Gib eine ganze Zahl von 0 bis {} ein, oder {} für einen zufälligen.',
-  ],
-  ['{} must be an integer from {} to {}.', '{}: Gib eine ganze Zahl von {} bis {} ein.'],
-  ['{} must be a number from {} to {}.', '{}: Gib eine Zahl von {} bis {} ein.'],
-  ['{} must be from {} to {} for {} {}.', '{}: Von {} bis {} ist möglich mit {} {}.'],
-  ['{} must be a multiple of {} for {} {}.', '{}: Gib ein Vielfaches von {} ein, so verlangt es {} {}.'],
-  ['{} must be a multiple of {}.', '{}: Gib ein Vielfaches von {} ein.'],
-  ['{} must be at most {} characters.', '{}: Höchstens {} Zeichen sind möglich.'],
-  [
-    'width × height must be at most {} pixels (such as 2048 × 1536).',
-    'Breite × Höhe darf höchstens {} Pixel sein (wie 2048 × 1536).',
-  ],
 ]
 
-/** What a sentence that begins with the name of a field of the API says instead. */
-export const fields: ReadonlyMap<string, string> = new Map([
+/** The fields of the API, and the categories of moderation that come with Easel or from OpenAI's endpoint. */
+export const names: ReadonlyMap<string, string> = new Map([
   ['prompt', 'Prompt'],
   ['negative_prompt', 'Negativer Prompt'],
   ['width', 'Breite'],
@@ -179,5 +166,28 @@ export const fields: ReadonlyMap<string, string> = new Map([
   ['batch_size', 'Zahl der Bilder'],
   ['steps', 'Zahl der Schritte'],
   ['cfg_scale', 'Guidance'],
+  ['sampler', 'Sampler'],
   ['seed', 'Seed'],
+  ['url', 'URL'],
+  ['description', 'Beschreibung'],
+  ['from', 'Von'],
+  ['to', 'Bis'],
+  ['sexual content with minors', 'sexuelle Inhalte mit Minderjährigen'],
+  ['sexual acts with animals', 'sexuelle Handlungen mit Tieren'],
+  ['sexual acts with the dead', 'sexuelle Handlungen mit Toten'],
+  ['sexual violence', 'sexuelle Gewalt'],
+  ['harassment', 'Belästigung'],
+  ['harassment/threatening', 'Belästigung und Drohungen'],
+  ['hate', 'Hass'],
+  ['hate/threatening', 'Hass und Drohungen'],
+  ['illicit', 'Anleitungen zu Verbotenem'],
+  ['illicit/violent', 'Anleitungen zu Gewalttaten'],
+  ['self-harm', 'Selbstverletzung'],
+  ['self-harm/intent', 'Absicht, sich zu verletzen'],
+  ['self-harm/instructions', 'Anleitungen zur Selbstverletzung'],
+  ['sexual', 'sexuelle Inhalte'],
+  ['sexual/minors', 'sexuelle Inhalte mit Minderjährigen'],
+  ['violence', 'Gewalt'],
+  ['violence/graphic', 'drastische Gewalt'],
+  ['disallowed content', 'nicht erlaubte Inhalte'],
 ])
