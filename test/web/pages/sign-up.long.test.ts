@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { hashToken, newToken } from '../../../src/core/accounts/session.js'
+import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { credentialStore, unsentMailStore } from '../../../src/db/accounts/sessions.js'
 import { describeInBrowser, useBrowser } from '../../support/browser.js'
 import { givenOperator, givenSession, PASSWORD } from '../../support/given-sign-in.js'
@@ -7,13 +8,14 @@ import { givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 
 // Nothing listens there: no mail has to arrive.
-const context = useService({ env: { SIGN_UP: 'open', SMTP_URL: 'smtp://127.0.0.1:9' } })
+const context = useService({ env: { SIGN_UP: 'open', SITE_LANGUAGES: 'en,de', SMTP_URL: 'smtp://127.0.0.1:9' } })
 const browser = useBrowser()
 
 describeInBrowser('the pages for signing in and up in a browser', () => {
-  it('have no accessibility violation in light and dark, and fit a phone', async () => {
+  it('have no accessibility violation in light and dark, and fit a phone, also in German and with a long address', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
+    await operatorUserStore(db).setEmail(user.id, `${'z'.repeat(60)}@mail.test`)
     const cookie = await givenSession(db, user)
     const token = newToken()
     await credentialStore(db).addLink(user.id, hashToken(token))
@@ -31,7 +33,7 @@ describeInBrowser('the pages for signing in and up in a browser', () => {
     ]
     await Promise.all(
       pages.map(async ([path, session]) => {
-        const { page, violations, scrollsSideways } = await browser.open(url, session)
+        const { page, violations, scrollsSideways } = await browser.open(url, session, { locale: 'de-DE' })
         await page.goto(path)
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
