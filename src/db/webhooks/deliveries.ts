@@ -97,7 +97,7 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
     disabledReason: sql`
       CASE WHEN ${DISABLED} THEN
         CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. Create it again to receive events.'
-             ELSE 'Nothing could be delivered for 3 days (' || ${FAULT} || '). Create it again once it works.' END
+             ELSE replace('Nothing could be delivered for 3 days (%). Create it again once it works.', '%', ${FAULT}) END
       ELSE ${e.disabledReason} END`,
   })}
     FROM tried WHERE ${e.id} = tried.endpoint_id

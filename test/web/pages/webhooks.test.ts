@@ -8,7 +8,7 @@ import { until } from '../../support/until.js'
 import { givenReceiver } from '../../support/webhook-receiver.js'
 import { visit } from '../../support/website-client.js'
 
-const context = useService({ env: INSIDE })
+const context = useService({ env: { ...INSIDE, SITE_LANGUAGES: 'en,de' } })
 const HOOK = 'https://example.com/hook'
 
 type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[]
@@ -116,17 +116,19 @@ describe('a webhook endpoint', () => {
     expect((await get(`/webhooks/${id}`)).html).toContain('Paused after failed tries: nothing is sent before <time')
   })
 
-  it('that is disabled says why, and offers no test', async () => {
-    const { user, get, post } = await given()
+  it('that is disabled says why, in the language of the page, and offers no test', async () => {
+    const { user, cookie, get, post } = await given()
     const { db } = context.service
     const { id } = await givenWebhook(context.service, user, HOOK)
-    await db.pool.query(
-      `UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = 'It answered 410 Gone.' WHERE id = $1`,
-      [id],
-    )
+    await db.pool.query(`UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = $2 WHERE id = $1`, [
+      id,
+      'It answered 410 Gone. Create it again to receive events.',
+    ])
     const { html } = await get(`/webhooks/${id}`)
     expect(html).toContain('It answered 410 Gone.')
     expect(html).not.toContain('Send a test')
+    const german = await visit(context.service.url, `/webhooks/${id}`, { cookie, headers: { 'accept-language': 'de' } })
+    expect(german.html).toContain('Die Antwort war 410 Gone. Lege ihn neu an')
     expect((await post(`/webhooks/${id}/test`)).status).toBe(400)
   })
 

@@ -4,6 +4,7 @@ import { SecretField } from '../../parts/account-fields.js'
 import { Layout } from '../../parts/layout.js'
 import { Cell, Fact, Pager } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
+import { inWords } from '../../texts/refusals.js'
 import { useTexts } from '../../texts/texts.js'
 
 interface EndpointView extends DeliveriesView {
@@ -25,7 +26,8 @@ interface DeliveriesView {
 /** One webhook endpoint and what was sent to it. */
 export const EndpointPage = (view: EndpointView) => {
   const { endpoint, signedIn, secret } = view
-  const { webhooks } = useTexts()
+  const texts = useTexts()
+  const { webhooks } = texts
   const { one: words } = webhooks
   const path = `/webhooks/${endpoint.id}`
   const enabled = endpoint.disabledReason === null
@@ -38,7 +40,7 @@ export const EndpointPage = (view: EndpointView) => {
         <bdi>{endpoint.url}</bdi>
       </h1>
       {secret && <NewSecret secret={secret} />}
-      {endpoint.disabledReason !== null && <p class="problem">{endpoint.disabledReason}</p>}
+      {endpoint.disabledReason !== null && <p class="problem">{inWords(endpoint.disabledReason, texts)}</p>}
       <section class="card stack" aria-label={words.about}>
         <dl class="facts">
           {endpoint.description && (

@@ -16,6 +16,10 @@ export const generationRefusals: readonly (readonly [english: string, german: st
     'The image is too large to be stored. Choose a smaller width and height.',
     'Das Bild ist zu groß, um gespeichert zu werden. Wähle eine kleinere Breite und Höhe.',
   ],
+  [
+    'Canceled: no GPU was free in time. Please try again later.',
+    'Abgebrochen: Es wurde nicht rechtzeitig eine GPU frei. Versuche es später noch einmal.',
+  ],
   ['An image was refused by moderation.', 'Die Moderation hat ein Bild abgelehnt.'],
   [
     'The images could not be checked by moderation before they are published. {}',

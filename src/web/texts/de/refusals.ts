@@ -109,6 +109,14 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'This webhook endpoint is disabled: create it again to receive events.',
     'Dieser Webhook ist abgeschaltet: Lege ihn neu an, um Ereignisse zu bekommen.',
   ],
+  [
+    'It answered 410 Gone. Create it again to receive events.',
+    'Die Antwort war 410 Gone. Lege ihn neu an, um Ereignisse zu bekommen.',
+  ],
+  [
+    'Nothing could be delivered for 3 days ({}). Create it again once it works.',
+    'Drei Tage lang konnte nichts zugestellt werden ({}). Lege ihn neu an, wenn er wieder geht.',
+  ],
   ['Choose one or more events.', 'Wähle ein oder mehrere Ereignisse.'],
   ['{name} must have at most {} characters.', '{}: Höchstens {} Zeichen sind möglich.'],
   ['{name} must be a URL that begins with https://.', '{}: Gib eine Adresse ein, die mit https:// beginnt.'],
@@ -138,6 +146,10 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
   [
     'You have settings named "{}": choose another name.',
     'Du hast schon Einstellungen namens „{}“: Wähle einen anderen Namen.',
+  ],
+  [
+    'The form of these settings is no JSON: load the page again.',
+    'Das Formular dieser Einstellungen ist kein JSON: Lade die Seite noch einmal.',
   ],
   ['These settings are gone: choose others.', 'Diese Einstellungen gibt es nicht mehr: Wähle andere.'],
   [
