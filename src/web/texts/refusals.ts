@@ -23,7 +23,9 @@ interface Translation {
 }
 
 /** Of the languages other than English, which the core speaks. */
-const TRANSLATED: Readonly<Record<string, readonly Translation[]>> = { de: [...german, ...germanOfAccounts].map(translation) }
+const TRANSLATED: Readonly<Record<string, readonly Translation[]>> = {
+  de: [...german, ...germanOfAccounts].map(translation),
+}
 
 const NAMES: Readonly<Record<string, ReadonlyMap<string, string>>> = { de: germanNames }
 
