@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import ts from 'typescript'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { promptFlagged } from '../../src/core/errors.js'
@@ -157,6 +158,41 @@ describe('a refusal', () => {
     expect(sentences.filter((sentence) => !source.includes(sentence))).toEqual([])
   })
 })
+
+/** Pages and parts that are for operators, or show the API's English reference. */
+const ENGLISH = /operator-(?:keys|forms)|parts\/(?:reference|samples)/
+/** The same in every language. */
+const NAMES = ['https://example.com/easel', 'API', 'EASEL_KEY', 'HTTP', 'llms.txt', 'Markdown', 'OpenAPI 3.1']
+
+it('a page has no words of its own: all are in web/texts', async () => {
+  const root = new URL('../../src/web/', import.meta.url)
+  const files = (await readdir(root, { recursive: true })).filter(
+    (it) => /^(?:pages|parts)\/.*\.tsx$/.test(it) && !ENGLISH.test(it),
+  )
+  const found: string[] = []
+  for (const file of files) {
+    const text = await readFile(new URL(file, root), 'utf8')
+    const note = (words: string) => {
+      if (/\p{L}{2}/u.test(words) && !NAMES.includes(words.trim())) found.push(`${file}: ${words.trim()}`)
+    }
+    const walk = (node: ts.Node): void => {
+      if (ts.isJsxText(node)) note(node.text)
+      if (ts.isStringLiteralLike(node) && isShown(node)) note(node.text)
+      ts.forEachChild(node, walk)
+    }
+    walk(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX))
+  }
+  expect(found).toEqual([])
+})
+
+/** Whether it is a child of an element, or what `? :` and `&&` choose as one; or an attribute that is read out. */
+function isShown(node: ts.Node): boolean {
+  const { parent } = node
+  if (ts.isConditionalExpression(parent)) return node !== parent.condition && isShown(parent)
+  if (ts.isBinaryExpression(parent)) return /^(?:&&|\|\||\?\?)$/.test(parent.operatorToken.getText()) && isShown(parent)
+  if (ts.isJsxExpression(parent)) return ts.isJsxAttribute(parent.parent) ? isShown(parent) : true
+  return ts.isJsxAttribute(parent) && /^(?:aria-label|title|placeholder|alt|label|heading)$/.test(parent.name.getText())
+}
 
 describe('the website', () => {
   const context = useService({ env: { SITE_LANGUAGES: 'en,de' } })

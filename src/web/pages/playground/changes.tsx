@@ -39,7 +39,7 @@ export function Generate({ running, cost, held, upNext, editing = false }: Gener
         {editing ? words.upNext.save : later ? words.upNext.add : words.generate}{' '}
         <span id="cost">{cost === null ? '' : `· ${credits(cost)}`}</span>
         <span class="key" aria-hidden="true">
-          Ctrl ⏎
+          {words.generateKey}
         </span>
       </button>
       {!later && (upNext.ideas.length > 0 || upNext.paused !== null) && (

@@ -34,6 +34,7 @@ export const playground: Texts['playground'] = {
     <>Das kostet mehr Credits, als du hast. Erstelle weniger Bilder, oder sieh in {account('dein Konto')}.</>
   ),
   generate: 'Generieren',
+  generateKey: 'Strg ⏎',
   check: {
     refused: 'Die Moderation würde diesen Prompt ablehnen.',
     because: (field, why) => (

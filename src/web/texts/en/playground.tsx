@@ -38,6 +38,7 @@ export const playground = {
     <>This costs more credits than you have. Draw fewer images, or see {account('your account')}.</>
   ),
   generate: 'Generate',
+  generateKey: 'Ctrl ⏎',
   check: {
     refused: 'Moderation would refuse this prompt.',
     because: (field: 'prompt' | 'negative_prompt', why: ComponentChildren) => (
