@@ -22,6 +22,8 @@ const FILES_PER_PAGE = 1000
 
 interface FileStoreOptions {
   readonly root: string
+  /** The directory without which nothing is known of a file; `root`, unless that is made with its first file. */
+  readonly within?: string | undefined
   readonly cdnBaseUrl: string
   readonly probeBytes?: number | undefined
 }
@@ -32,7 +34,12 @@ interface FileStoreOptions {
  * the root and any file server can serve it; today's file systems look up names in large directories quickly. Makes
  * nothing before the first put, not even the directory.
  */
-export function fileImageStore({ root, cdnBaseUrl, probeBytes = PROBE_BYTES }: FileStoreOptions): AnyImageStore {
+export function fileImageStore({
+  root,
+  within = root,
+  cdnBaseUrl,
+  probeBytes = PROBE_BYTES,
+}: FileStoreOptions): AnyImageStore {
   const fileOf = (slug: string, extension?: Extension) => join(root, fileName(slug, extension))
 
   const changedAt = async (slug: string) => {
@@ -131,7 +138,7 @@ export function fileImageStore({ root, cdnBaseUrl, probeBytes = PROBE_BYTES }: F
       const found = await lstat(join(root, name)).catch(ifMissing)
       if (found) return found.isFile() ? { directory: root } : undefined
       // Images are permanent: where the whole directory is missing, "not found" would be wrong.
-      if (!(await lstat(root)).isDirectory()) throw new Error(`${root} is no directory`)
+      if (!(await lstat(within)).isDirectory()) throw new Error(`${within} is no directory`)
       return undefined
     },
 

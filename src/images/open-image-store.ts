@@ -29,7 +29,7 @@ const NO_MODES = 'If its mount knows no owners and modes, set STORAGE_ANY_OWNER=
 export function imageStore({ storage, oldStorage, cdnBaseUrl, probeBytes }: StoreConfig): AnyImageStore {
   const storeOf = (it: Storage) =>
     it.kind === 'file'
-      ? fileImageStore({ root: it.path, cdnBaseUrl, probeBytes })
+      ? fileImageStore({ root: it.path, within: it.within, cdnBaseUrl, probeBytes })
       : s3ImageStore(it, cdnBaseUrl, probeBytes)
   return oldStorage ? eitherImageStore(storeOf(storage), storeOf(oldStorage)) : storeOf(storage)
 }

@@ -73,5 +73,5 @@ function privateImageStore(config: StoreConfig, folder: () => Promise<string>): 
 
 const folderOf = (storage: Storage, name: string): Storage =>
   storage.kind === 'file'
-    ? { ...storage, path: join(storage.path, FOLDER, name) }
+    ? { ...storage, path: join(storage.path, FOLDER, name), within: storage.path }
     : sameStoreAs(storage, { ...storage, prefix: `${storage.prefix}${FOLDER}/${name}/` })

@@ -8,6 +8,8 @@ interface FileStorage {
   readonly kind: 'file'
   /** Absolute. */
   readonly path: string
+  /** Where it is part of a store: the directory that must be there. */
+  readonly within?: string
 }
 
 export interface S3Storage extends S3Access {

@@ -233,6 +233,12 @@ describe('a directory', () => {
     expect((await get(`/cdn/${link}.png`)).status).toBe(404)
   })
 
+  it('without any private image makes a published image whose file is missing a 404', async () => {
+    const published = await givenPublished()
+    await (await createImageStore(service.config)).remove(published)
+    for (const end of ['png', 'webp']) expect((await get(`/cdn/${published}.${end}`)).status).toBe(404)
+  })
+
   it('that is away as a whole makes each image a 503, not a 404', async () => {
     const storagePath = directoryOf(service.config)
     await rename(storagePath, `${storagePath}-away`)
