@@ -6,6 +6,7 @@ import { serviceUnavailable } from '../core/errors.js'
 import type { CancelStore } from '../core/generations/cancel.js'
 import { timeLeft } from '../core/generations/follow/eta.js'
 import { createFollowing } from '../core/generations/follow/follow.js'
+import { hiddenImages } from '../core/images/hidden-images.js'
 import { imageLinks } from '../core/images/image-links.js'
 import type { ImageFiles } from '../core/images/ports.js'
 import { occasionally } from '../core/log.js'
@@ -24,6 +25,7 @@ import { submissionStore } from '../db/generations/submit/charged.js'
 import { idempotencyStore } from '../db/generations/submit/idempotency.js'
 import { refusedPromptNotes } from '../db/generations/submit/refused-prompts.js'
 import { unansweredStore } from '../db/generations/submit/unanswered.js'
+import { hiddenImageRows } from '../db/images/hidden-images.js'
 import { imageSecret } from '../db/images/privacy.js'
 import { publishedImages } from '../db/images/published-images.js'
 import { imageRemovals } from '../db/images/removals.js'
@@ -39,6 +41,7 @@ import { openImageStore } from '../images/open-image-store.js'
 import { withInfotext } from '../images/png-text.js'
 import { s3Bucket } from '../images/s3-bucket.js'
 import { scaleForModel } from '../images/scale-for-model.js'
+import { repeatedly } from '../lib/repeatedly.js'
 import { mcp } from '../mcp/plugin.js'
 import { createModerator } from '../moderation/create-moderator.js'
 import type { ResolveHost } from '../outbound/webhook-targets.js'
@@ -158,6 +161,9 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const imageChecks = { vital: false, problem: images.problem }
   const ready = readiness({ ...foundation.checks, moderation, images: imageChecks }, () => draining.signal.aborted)
   const published = publishedImages(db)
+  const hidden = hiddenImages(hiddenImageRows(db))
+  // Once before the first request, which may come while Postgres is away.
+  await hidden.refresh().catch(() => undefined)
   const { website, stop: stopWebsite } = startWebsite(config, log, foundation, {
     ...{ ports, site, assets },
     ...{ published, links },
@@ -176,6 +182,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
     openFile: images.open,
+    hiddenImages: hidden,
     privateImages: { open: images.privateFiles.open, links },
     uploads:
       config.uploads && config.storage.kind === 's3'
@@ -222,6 +229,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
   const moves = foundation.startImageMoves(images)
+  // The pool says when Postgres is away.
+  const refreshing = repeatedly(hidden.refresh, () => undefined)
   const purges = startAccountPurges(config, foundation, images, {
     onEnd: (userId) => log.info({ userId }, 'an account was deleted by its owner, and wiped'),
     onFault: occasionally((_times, err: unknown) => log.warn({ err }, 'deleted accounts are wiped later')),
@@ -241,6 +250,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     clearTimeout(waitersEnd)
     takedowns.stop()
     moves.stop()
+    refreshing.stop()
     purges.stop()
     stopChecks()
     await Promise.all([reconciler.stop(), auditEnded])

@@ -38,6 +38,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     baseUrl: ORIGIN,
     apiBaseUrl: ORIGIN,
     openFile: async () => undefined,
+    hiddenImages: nothing,
     privateImages: nothing,
     personal: { ports: nothing, authentication, limit, leaving: signal },
     createImage: { ports: nothing, authentication, limit, timeoutSeconds: 120, leaving: signal },

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import fastifyStatic from '@fastify/static'
 import { endpointNotFound, imageTakenDown, preconditionFailed, serviceUnavailable } from '../../core/errors.js'
+import type { HiddenImages } from '../../core/images/hidden-images.js'
 import type { FileRequest, OpenPublicFile, PublishedImage, PublishedImages } from '../../core/images/ports.js'
 import { IMAGE_FILE } from '../../core/images/ports.js'
 import type { App } from '../shared/fastify-app.js'
@@ -36,11 +37,12 @@ interface CdnOptions {
   /** Of what anybody may see. */
   readonly open: OpenPublicFile
   readonly images: PublishedImages
+  readonly hidden: Pick<HiddenImages, 'isHidden'>
   readonly privateImages: PrivateImages
 }
 
 /** The images, under /cdn/<slug>.png, and their thumbnails, for anyone who has the link; private ones for some. */
-export async function cdnRoutes(app: App, { open, images, privateImages }: CdnOptions): Promise<void> {
+export async function cdnRoutes(app: App, { open, images, hidden, privateImages }: CdnOptions): Promise<void> {
   await app.register(fastifyStatic, {
     // No root: the plugin would refuse to start without the directory, which may be created later.
     serve: false,
@@ -60,21 +62,30 @@ export async function cdnRoutes(app: App, { open, images, privateImages }: CdnOp
       ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
     }
     let fault: unknown
-    let sent: Readonly<Record<string, string>> = HEADERS
-    let found = await open(asked).catch((error) => {
-      fault = error
-    })
-    if (!found) {
+    const openAt = (place: OpenPublicFile) =>
+      place(asked).catch((error) => {
+        fault ??= error
+      })
+    /** To others a private one is like one that there never was. */
+    const findFor = async () => {
       const image = await images.find(slug)
-      // To others it is like one that there never was.
       if (image?.isPrivate && !(await maySee(privateImages, request, image)))
         throw endpointNotFound(method, `/cdn/${name}`)
+      return image
+    }
+    // Before its file is opened, which may be at its public address for a while.
+    const isHidden = await hidden.isHidden(slug)
+    let image = isHidden ? await findFor() : undefined
+    if (image?.removed) throw imageTakenDown()
+    let sent: Readonly<Record<string, string>> = isHidden ? PRIVATE_HEADERS : HEADERS
+    // In this order a file that leaves its public address meanwhile is found: it is copied before it is removed.
+    let found = await openAt(open)
+    if (!found) {
+      image ??= await findFor()
       // Also that of one that has just become public again.
       if (isKept(name, image)) {
         sent = PRIVATE_HEADERS
-        found = await privateImages.open(asked).catch((error) => {
-          fault ??= error
-        })
+        found = await openAt(privateImages.open)
       }
       // Some stores forbid what is not there. What Postgres knows must not become a 404: the key may have lost a right.
       if (!found && fault !== undefined && isKept(name, image)) throw serviceUnavailable(5, fault)

@@ -4,6 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { AppError } from '../../core/errors.js'
 import { GENERATION_ID } from '../../core/generations/generation.js'
+import type { HiddenImages } from '../../core/images/hidden-images.js'
 import type { OpenPublicFile, PublishedImages } from '../../core/images/ports.js'
 import type { Release } from '../../core/release.js'
 import type { Site } from '../../core/site.js'
@@ -43,6 +44,7 @@ export interface AppOptions {
   readonly apiBaseUrl: string
   /** What /cdn serves to everybody, and to some. */
   readonly openFile: OpenPublicFile
+  readonly hiddenImages: Pick<HiddenImages, 'isHidden'>
   readonly privateImages: Omit<PrivateImages, 'viewerOf'>
   /** Where workers have no key of the bucket. */
   readonly uploads?: UploadOptions | undefined
@@ -100,9 +102,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   if (uploads) await app.register(async (scope: App) => uploadRoutes(scope, uploads), { prefix: '/internal/uploads' })
   const { billing } = options
   if (billing) await app.register(async (scope: App) => billingRoutes(scope, billing))
-  const { openFile: open, publishedImages: images } = options
+  const { openFile: open, publishedImages: images, hiddenImages: hidden } = options
   const privateImages = { ...options.privateImages, viewerOf: options.website.viewerOf }
-  await app.register(async (scope: App) => cdnRoutes(scope, { open, images, privateImages }))
+  await app.register(async (scope: App) => cdnRoutes(scope, { open, images, hidden, privateImages }))
   await app.register(async (scope: App) => {
     if (hostsDiffer) onlyOnHost(scope, options.baseUrl)
     await scope.register(personalApi, { ...options.personal, prefix: '/api/v1' })

@@ -13,6 +13,7 @@ import { imageRemovals } from '../../../src/db/images/removals.js'
 import { auditService } from '../../../src/process/foundation.js'
 import { wholeImageStore } from '../../../src/process/image-files.js'
 import { call } from '../../support/client.js'
+import { startFaultProxy } from '../../support/fault-proxy.js'
 import { givenOperator, givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
 import { type S3Server, startS3 } from '../../support/s3-server.js'
@@ -279,6 +280,46 @@ describe.each([
     expect(await files().publicFiles.exists(slug)).toBe(false)
   })
 
+  it('is a 404 for strangers as soon as that is stored, wherever its files still are, and its owner still sees it', async () => {
+    const slug = await givenImage()
+    const { publicFiles } = files()
+    // No server may move it.
+    await service.db.pool.query(`INSERT INTO image_moves (slug, due_at) VALUES ($1, now() + interval '1 hour')`, [slug])
+    await setPrivate(slug, true)
+    const { file } = await signedLink(slug)
+    for (const name of [`${slug}.png`, `${slug}.webp`]) {
+      for (const as of strangers)
+        for (const method of ['GET', 'HEAD']) {
+          const answer = await get(`/cdn/${name}`, as, method)
+          expect([name, method, answer.status, answer.headers.get('cache-control')]).toEqual([
+            ...[name, method, 404, 'no-store'],
+          ])
+        }
+      for (const as of [cookie, operator]) {
+        const answer = await get(`/cdn/${name}`, as)
+        expect([name, answer.status]).toEqual([name, 200])
+        for (const [header, value] of Object.entries(PRIVATE_HEADERS)) expect(answer.headers.get(header)).toBe(value)
+        expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+        await answer.arrayBuffer()
+      }
+    }
+    const linked = await get(file)
+    expect([linked.status, linked.headers.get('cache-control')]).toEqual([200, 'private, no-store'])
+    await linked.arrayBuffer()
+    expect(await publicFiles.exists(slug)).toBe(true)
+    await service.db.pool.query('UPDATE image_moves SET due_at = now() WHERE slug = $1', [slug])
+    await ending(slug)
+  })
+
+  it('that was taken down is a 404 at once, though its file is still there', async () => {
+    const slug = await givenImage()
+    await imageRemovals(service.db).remove(slug, 'a test')
+    const { publicFiles } = files()
+    await publicFiles.put(slug, Buffer.from('what the store has not removed yet'))
+    expect(await statusOf(`/cdn/${slug}.png`)).toBe(404)
+    await publicFiles.remove(slug)
+  })
+
   it('whose file is back at its public address, as after a restore, is found by the audit and moved by the reconciler', async () => {
     const slug = await givenPrivate()
     const { publicFiles, privateFiles, ...whole } = files()
@@ -324,6 +365,42 @@ describe('the directory of private images', () => {
   })
 })
 
+describe.each(['refuse', 'stall'] as const)('while Postgres is away (%s)', (how) => {
+  it('public images are served as ever, and one whose file is still to leave its public address is not', async () => {
+    const { service } = inFiles
+    const owner = await givenUser(service.db, { credits: 10 })
+    const slugs: string[] = []
+    for (let n = 0; n < 2; n++) {
+      const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+      const answer = await call(service.url, 'POST', '/v1/images/generate', { key: owner.key, body })
+      slugs.push(answer.body.data.image_id as string)
+    }
+    const [shown, leaving] = slugs as [string, string]
+    await service.db.pool.query(`INSERT INTO image_moves (slug, due_at) VALUES ($1, now() + interval '1 hour')`, [
+      leaving,
+    ])
+    await imagePrivacy(service.db).set(owner.id, [leaving], true)
+    const proxy = await startFaultProxy(service.config.databaseUrl)
+    onTestFinished(() => proxy.close())
+    const url = proxy.through(service.config.databaseUrl)
+    const server = await service.server({}, { DATABASE_URL: url, DATABASE_LISTEN_URL: url })
+    onTestFinished(async () => {
+      await proxy.pass()
+      await server.stop()
+      await service.db.pool.query('UPDATE image_moves SET due_at = now() WHERE slug = $1', [leaving])
+    })
+    await proxy[how]()
+    const answer = await fetch(`${server.url}/cdn/${shown}.png`)
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+    await answer.arrayBuffer()
+    const hidden = await fetch(`${server.url}/cdn/${leaving}.png`)
+    expect([hidden.status, hidden.headers.get('cache-control')]).toEqual([503, 'no-store'])
+    await proxy.pass()
+    const status = async () => (await fetch(`${server.url}/cdn/${leaving}.png`)).status
+    await until(async () => (await status()) === 404, 'Postgres to answer again')
+  })
+})
+
 describe('with a CDN', () => {
   it('drops its copies of an image that becomes private, and pages then use the address of this server', async () => {
     const cdn = await givenReceiver(200)
@@ -336,8 +413,10 @@ describe('with a CDN', () => {
     const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
     const slug: string = (await call(url, 'POST', '/v1/images/generate', { key: owner.key, body })).body.data.image_id
     await visit(url, `/image/${slug}/privacy`, { cookie, body: { private: '1' } })
-    expect((await cdn.nth(1)).body).toEqual({ files: [`https://cdn.example/images/${slug}.png`] })
-    expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/images/${slug}.webp`] })
+    const urls = ['png', 'webp'].flatMap((end) => [
+      ...[`https://cdn.example/images/${slug}.${end}`, `http://easel.test/cdn/${slug}.${end}`],
+    ])
+    for (const [n, it] of urls.entries()) expect((await cdn.nth(n + 1)).body).toEqual({ files: [it] })
     for (const path of [`/image/${slug}`, '/gallery', `/compare/${slug}/${slug}`]) {
       const { html } = await visit(url, path, { cookie })
       expect([path, html.includes(`https://cdn.example/images/${slug}`)]).toEqual([path, false])
@@ -373,6 +452,6 @@ describe('with a CDN', () => {
       await db.pool.query('UPDATE image_moves SET due_at = now() WHERE attempts > 0 AND $1', [asked > 0])
       return (await db.pool.query('SELECT FROM image_moves')).rowCount === 0
     }, 'the end of the move')
-    expect(asked).toBe(3)
+    expect(asked).toBe(5)
   })
 })

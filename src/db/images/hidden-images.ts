@@ -1,0 +1,33 @@
+import { sql } from 'drizzle-orm'
+import type { HiddenImageRows } from '../../core/images/hidden-images.js'
+import { batchedInTurn } from '../../lib/batch.js'
+import type { Database } from '../client.js'
+import { images as i, imageMoves as m } from '../schema/images.js'
+import { eachOf, statement } from '../statement.js'
+
+const HIDDEN = eachOf<{ isHidden: boolean }, 'slug'>(
+  'hidden_images',
+  { slug: 'text' },
+  sql`SELECT ${i.isPrivate} OR ${i.removedAt} IS NOT NULL AS "isHidden" FROM ${i} WHERE ${i.slug} = item.slug`,
+)
+
+/** More than owners change before an outage. */
+const AT_MOST = 10_000
+
+const LEAVING = statement<{ slug: string }>('leaving_images')`
+  SELECT ${m.slug} AS slug FROM ${m} JOIN ${i} ON ${i.slug} = ${m.slug} WHERE ${i.isPrivate} LIMIT ${AT_MOST}`
+
+export const hiddenImageRows = ({ pool }: Database): HiddenImageRows => ({
+  // In turn: however many images are asked for while Postgres is slow, they hold one connection.
+  isHidden: batchedInTurn(
+    () => '',
+    async (slugs: readonly string[]) =>
+      (
+        await HIDDEN(
+          pool,
+          slugs.map((slug) => ({ slug })),
+        )
+      ).map((row) => row?.isHidden ?? false),
+  ),
+  leaving: async () => (await LEAVING.rows(pool)).map(({ slug }) => slug),
+})
