@@ -6,14 +6,23 @@ const PATH = '{path}'
 /** The answers of Squid and nginx when there was no copy. */
 const NO_COPY = [404, 412]
 
+/** Of a URL whose host this CDN may not serve: it took another one, so what it refuses here it has no copy of. */
+const isForeign = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429
+
 /**
  * Purges by the template CDN_PURGE_URL. If it holds `{path}`, the path of the image's URL without the first slash, it
  * sends `PURGE` (Varnish, nginx, Squid, Fastly), else a POST of `{"files": [url]}` (Cloudflare). A user and password in
- * the template are sent as Basic, a password alone as Bearer.
+ * the template are sent as Basic, a password alone as Bearer. Where images have another address than the one below
+ * `baseUrl`, that one is purged, too, since this server answers there as well.
  */
-export function cdnPurge(template: string): PurgeCdn {
+export function cdnPurge(
+  template: string,
+  { cdnBaseUrl, baseUrl }: { readonly cdnBaseUrl: string; readonly baseUrl: string },
+): PurgeCdn {
   const byPath = template.includes(PATH)
-  return async (imageUrl, outer) => {
+  const ownBaseUrl = `${baseUrl}/cdn`
+
+  const purge = async (imageUrl: string, outer: AbortSignal): Promise<number> => {
     const image = new URL(imageUrl)
     const target = new URL(template.replace(PATH, image.pathname.slice(1)))
     const authorization = authorizationOf(target)
@@ -32,11 +41,21 @@ export function cdnPurge(template: string): PurgeCdn {
         signal: limit.signal,
       })
       await body.dump()
-      const done = (statusCode >= 200 && statusCode < 300) || (byPath && NO_COPY.includes(statusCode))
-      if (!done) throw new Error(`CDN_PURGE_URL answered ${statusCode}`)
+      return statusCode
     } finally {
       limit.clear()
     }
+  }
+  const requireDone = (status: number, hasNoCopy: boolean) => {
+    if (!hasNoCopy && (status < 200 || status >= 300)) throw new Error(`CDN_PURGE_URL answered ${status}`)
+  }
+
+  return async (imageUrl, outer) => {
+    const status = await purge(imageUrl, outer)
+    requireDone(status, byPath && NO_COPY.includes(status))
+    if (cdnBaseUrl === ownBaseUrl) return
+    const ownStatus = await purge(ownBaseUrl + imageUrl.slice(imageUrl.lastIndexOf('/')), outer)
+    requireDone(ownStatus, isForeign(ownStatus))
   }
 }
 

@@ -161,7 +161,7 @@ export async function openFoundation(
   // Its connections are set up in a way that a pooler must not pass on to others.
   const queue = generationQueue(producerConnection, logErrors('queue error'), tracing?.telemetry)
 
-  const purge = config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl)
+  const purge = config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl, config)
 
   return {
     db,

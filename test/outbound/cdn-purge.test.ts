@@ -3,7 +3,9 @@ import { cdnPurge } from '../../src/outbound/cdn-purge.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
 
 const URL_OF_IMAGE = 'https://cdn.example/images/AbCdEfGhIjKlMnOpQrSt09.png'
-const purge = (template: string) => cdnPurge(template)(URL_OF_IMAGE, new AbortController().signal)
+const URLS = { cdnBaseUrl: 'https://cdn.example/images', baseUrl: 'https://easel.example' }
+const SAME = { cdnBaseUrl: 'https://cdn.example/images/cdn', baseUrl: 'https://cdn.example/images' }
+const purge = (template: string, urls = SAME) => cdnPurge(template, urls)(URL_OF_IMAGE, new AbortController().signal)
 
 describe('purging by path', () => {
   it('asks the cache for the image’s path, under the name that it is cached by', async () => {
@@ -32,4 +34,38 @@ describe('purging by path', () => {
 it.each([302, 404, 412, 500])('purging by URL is not done when the CDN answers %i', async (status) => {
   const cdn = await givenReceiver(status)
   await expect(purge(cdn.url)).rejects.toThrow(`CDN_PURGE_URL answered ${status}`)
+})
+
+describe('where images have another public address than the one below BASE_URL', () => {
+  it('purges both, since a cache may stand in front of each', async () => {
+    const cdn = await givenReceiver()
+    await purge(cdn.url, URLS)
+    const own = 'https://easel.example/cdn/AbCdEfGhIjKlMnOpQrSt09.png'
+    expect(cdn.received.map(({ body }) => body)).toEqual([{ files: [URL_OF_IMAGE] }, { files: [own] }])
+    const cache = await givenReceiver()
+    await purge(`http://127.0.0.1:${cache.port}/{path}`, URLS)
+    expect(cache.received).toMatchObject([
+      { path: '/images/AbCdEfGhIjKlMnOpQrSt09.png', headers: { host: 'cdn.example' } },
+      { path: '/cdn/AbCdEfGhIjKlMnOpQrSt09.png', headers: { host: 'easel.example' } },
+    ])
+  })
+
+  const answering = async (...statuses: number[]) =>
+    givenReceiver((response) => void response.writeHead(statuses.shift() ?? 200).end())
+
+  it.each([400, 403, 404])('is done when a CDN of the one only refuses the other with %i', async (status) => {
+    const cdn = await answering(200, status)
+    await purge(cdn.url, URLS)
+    expect(cdn.received).toHaveLength(2)
+  })
+
+  it.each([408, 429, 500, 503])('is not done when the second purge is answered %i', async (status) => {
+    const cdn = await answering(200, status)
+    await expect(purge(cdn.url, URLS)).rejects.toThrow(`CDN_PURGE_URL answered ${status}`)
+  })
+
+  it('is not done when the first is refused', async () => {
+    const cdn = await answering(400)
+    await expect(purge(cdn.url, URLS)).rejects.toThrow('CDN_PURGE_URL answered 400')
+  })
 })

@@ -45,7 +45,9 @@ it('tells the CDN of each removed image until it has taken it in, over a restart
   cdn.behaviour = 200
   await service.server()
   await service.db.pool.query('UPDATE takedowns SET due_at = now()')
-  expect((await cdn.nth(2)).body).toEqual({ files: [`https://cdn.example/images/${slug}.png`] })
-  expect((await cdn.nth(3)).body).toEqual({ files: [`https://cdn.example/images/${slug}.webp`] })
+  const urls = ['png', 'webp'].flatMap((end) => [
+    ...[`https://cdn.example/images/${slug}.${end}`, `http://easel.test/cdn/${slug}.${end}`],
+  ])
+  for (const [n, url] of urls.entries()) expect((await cdn.nth(n + 2)).body).toEqual({ files: [url] })
   await until(() => isFinished(service), 'the end of the removal')
 })
