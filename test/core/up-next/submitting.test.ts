@@ -139,6 +139,34 @@ describe('what is up next', () => {
     expect(await chargesOf(context.db, user)).toEqual([['charge', -1]])
   })
 
+  it('is neither drawn nor charged once its person has paused Up next, even while moderation looks at it', async () => {
+    const user = await givenPerson(context.db)
+    await givenIdea(context.db, user, idea('one'))
+    const pause = async () => {
+      await store().pause(user.id)
+      return { flagged: false } as const
+    }
+    await look({ moderator: { review: pause } })
+    expect(await drawn(user)).toEqual([])
+    expect(await chargesOf(context.db, user)).toEqual([])
+    expect(await store().of(user.id)).toMatchObject({ paused: 'by_person', ideas: [{ refusal: null }] })
+    await store().goOn(user.id)
+    await look()
+    expect(await drawn(user)).toEqual(['one'])
+  })
+
+  it('is drawn if its person has paused Up next and let it go on again meanwhile', async () => {
+    const user = await givenPerson(context.db)
+    await givenIdea(context.db, user, idea('one'))
+    const pauseAndGoOn = async () => {
+      await store().pause(user.id)
+      await store().goOn(user.id)
+      return { flagged: false } as const
+    }
+    await look({ moderator: { review: pauseAndGoOn } })
+    expect(await drawn(user)).toEqual(['one'])
+  })
+
   it('is charged what it costs when it is submitted, not when it was lined up', async () => {
     const user = await givenPerson(context.db)
     await givenIdea(context.db, user, idea('dear', { batch_size: 4 }))

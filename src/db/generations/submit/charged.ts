@@ -10,7 +10,7 @@ import { USABLE_KEY } from '../../key-conditions.js'
 import { apiKeys as k, users as u } from '../../schema/accounts.js'
 import { generations as g } from '../../schema/generations.js'
 import { creditLedger } from '../../schema/ledger.js'
-import { upNextIdeas as i } from '../../schema/up-next.js'
+import { upNextIdeas as i, upNext as n } from '../../schema/up-next.js'
 import { spentThisMonth } from '../../spending.js'
 import { outcomeUnknown, sqlState, violatedConstraint } from '../../sql-state.js'
 import {
@@ -187,6 +187,10 @@ const charge = async (how: typeof INSERT_CHARGED, on: Queryable, items: readonly
 const TAKE_IDEA = statement('take_idea')`
   DELETE FROM ${i} WHERE ${i.id} = ${param('ideaId')}::uuid AND ${i.userId} = ${param('accountId')}::uuid`
 
+// Whoever pauses it comes before the charge or after it. The payer is locked first, as where a generation ends.
+const LOCK_UP_NEXT = statement('lock_up_next_to_submit')`
+  SELECT FROM ${n} WHERE ${n.userId} = ${param('accountId')}::uuid AND ${n.paused} IS NULL FOR SHARE`
+
 class IdeaGone extends Rollback {}
 
 /** How many are charged in one statement: enough to share what one costs, few enough that several cores have work. */
@@ -207,12 +211,14 @@ const chargingTogether = (db: Database): ((item: SubmitRow) => Promise<InsertOut
  * Locks who pays before it looks: a statement that waits for a lock sees the locked row as it is now, but all other rows
  * as they were before. So whoever else submits, refunds or closes the account comes entirely before or after.
  * @param ideaId of Up next, to be deleted with it
- * @throws IdeaGone where there is none: nothing is stored
+ * @throws IdeaGone where there is none, or the account has paused Up next: nothing is stored
  */
 const chargeAlone = (db: Database, item: SubmitRow, ideaId?: string): Promise<InsertOutcome> =>
   withTransaction(db, async (_tx, client) => {
     const payer = await LOCK_PAYER.first(client, { keyId: item.keyId })
     if (!payer) return { outcome: 'gone' }
+    if (ideaId !== undefined && (await LOCK_UP_NEXT.count(client, { accountId: item.accountId })) === 0)
+      throw new IdeaGone()
     const [alone] = await charge(INSERT_CHARGED, client, [item])
     const charged = chargedOutcome(alone)
     if (charged?.outcome === 'inserted' && ideaId !== undefined)
