@@ -115,6 +115,7 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
     to: target,
     images: list.pages(),
     published: publishedImages(db),
+    moveAgain: imageInventory(db).moveAgain,
     onFault: (slug: string, error: unknown) => tell(`${slug}: ${sentenceOf(error)}`),
   }
   let told = performance.now()

@@ -1,13 +1,16 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { startImageMoves } from '../../src/core/images/privacy.js'
+import { imageMoves } from '../../src/db/images/privacy.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore } from '../../src/images/open-image-store.js'
 import { parseConfig } from '../../src/process/config.js'
 import { wholeImageStore } from '../../src/process/image-files.js'
 import { givenUser } from '../support/givens.js'
 import { type S3Server, startS3 } from '../support/s3-server.js'
+import { until } from '../support/until.js'
 import { useEasel } from './easel.js'
 import { givenSucceeded } from './given-images.js'
 import { COPIED, COPIED_AT_MOST, killMove } from './killed-move.js'
@@ -105,6 +108,13 @@ describe('storage move', () => {
       return 'pass'
     }
     expect(await move()).toEqual({ code: 0, moved: { ...NOTHING, copied: 3 } })
+    // What every server does.
+    const purge = undefined
+    const fault = vi.fn()
+    const servers = startImageMoves({ moves: imageMoves(db), ...wholeImageStore(parseConfig(both), db), purge }, fault)
+    await until(async () => (await db.pool.query('SELECT FROM image_moves')).rowCount === 0, 'the end of the moves')
+    servers.stop()
+    expect(fault).not.toHaveBeenCalled()
     const { publicFiles, privateFiles } = wholeImageStore({ ...parseConfig(both), oldStorage: undefined }, db)
     for (const [slug, isPrivate] of [
       [hidden, true],

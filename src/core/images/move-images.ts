@@ -22,6 +22,8 @@ export interface MovePorts {
   /** In pages; those that are made meanwhile may be left out. */
   readonly images: AsyncIterable<readonly MovingImage[]>
   readonly published: PublishedImages
+  /** Has an image's files brought to where they belong. */
+  readonly moveAgain: (slug: string) => Promise<void>
   /** Told of each image that could not be read or stored. */
   readonly onFault: (slug: string, error: unknown) => void
 }
@@ -80,7 +82,7 @@ export async function moveImages(ports: MovePorts, onProgress: (done: number) =>
   return { counts, examples }
 }
 
-async function moveImage({ from, published, ...ports }: MovePorts, image: MovingImage): Promise<Outcome> {
+async function moveImage({ from, published, moveAgain, ...ports }: MovePorts, image: MovingImage): Promise<Outcome> {
   const { slug, sha256, hasThumbnail } = image
   const isPrivate = (await published.find(slug))?.isPrivate
   const to = isPrivate ? ports.to.privateFiles : ports.to.publicFiles
@@ -95,12 +97,15 @@ async function moveImage({ from, published, ...ports }: MovePorts, image: Moving
   if (hashOf(png) !== sha256) return 'different'
   const thumbnail = hasThumbnail ? await from.readThumbnail(slug) : undefined
   const stored = await to.put(slug, png, { thumbnail, isWanted })
-  // Its row is marked before its files are removed: whoever removes it from now on finds this copy.
   if (!stored || !(await isWanted())) {
-    await to.remove(slug)
-    if ((await published.find(slug))?.removed === false)
-      throw new Error('its owner made it private or public meanwhile')
-    return 'removed'
+    if ((await published.find(slug))?.removed !== false) {
+      // Its row is marked before its files are removed: whoever removes it from now on finds this copy.
+      await to.remove(slug)
+      return 'removed'
+    }
+    // A server removes this copy, if it still is in the wrong place then: the owner may change it once more.
+    await moveAgain(slug)
+    throw new Error('its owner made it private or public meanwhile')
   }
   if ((await to.sha256(slug, 'png')) !== sha256) return 'different'
   if (thumbnail && (await to.sha256(slug, 'webp')) !== hashOf(thumbnail)) return 'different'

@@ -30,13 +30,16 @@ export interface ImageMoves {
   isRemoved(slug: string): Promise<boolean>
   /** Ends it; if the image was changed since, it is due again at once. */
   finish(move: ImageMove): Promise<void>
-  /** It has failed: due again after a pause that grows. */
-  postpone(move: ImageMove): Promise<void>
+  /** It has failed: due again after a pause that grows, and is no shorter than this. */
+  postpone(move: ImageMove, atLeastSeconds: number): Promise<void>
 }
 
 export const LEASE_SECONDS = 180
 /** Nothing is removed later than this after the claim: what the store still does then ends within the lease. */
 const REMOVE_WITHIN_MS = 60_000
+
+/** The store may still remove the files: it did not say. If they are wanted there by then, they must come later. */
+class RemovalUnsure extends Error {}
 
 interface Files extends Pick<ImageStore, 'put' | 'remove'> {
   read(slug: string): Promise<Buffer | undefined>
@@ -68,7 +71,10 @@ async function moveFiles(
   if (performance.now() - begun > REMOVE_WITHIN_MS) throw new Error('The image store took too long.')
   // Its row is marked before its files are removed: whoever takes it down from now on finds the copy.
   const isGone = removed || (await moves.isRemoved(slug))
-  if (isThere || isGone) await Promise.all([from.remove(slug), isGone && to.remove(slug)])
+  if (isThere || isGone)
+    await Promise.all([from.remove(slug), isGone && to.remove(slug)]).catch((cause) => {
+      throw new RemovalUnsure(`The files of ${slug} could not be removed.`, { cause })
+    })
   // After the file: a CDN that fetches it again must not get it. Also what it keeps of a file that was not there.
   for (const url of [publicFiles.url(slug), publicFiles.thumbnailUrl(slug)]) await purge?.(url, signal)
   await moves.finish(move)
@@ -94,7 +100,7 @@ export const startImageMoves = (ports: MoveFilesPorts, onFault: (error: unknown)
   repeatedly((signal) => {
     const move = (due: ImageMove) =>
       moveFiles(ports, due, signal).catch(async (error) => {
-        await ports.moves.postpone(due)
+        await ports.moves.postpone(due, error instanceof RemovalUnsure ? LEASE_SECONDS : 0)
         throw error
       })
     return workOff(ports.moves.claimDue, move, signal)

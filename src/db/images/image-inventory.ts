@@ -57,6 +57,8 @@ export const imageInventory = ({ orm, pool }: Database): ImageInventory => ({
   },
 
   async moveAgain(slug) {
-    await orm.insert(imageMoves).values({ slug }).onConflictDoNothing()
+    // A server that moves them now may be past this step: it then looks again.
+    const changes = sql`${imageMoves.changes} + 1`
+    await orm.insert(imageMoves).values({ slug }).onConflictDoUpdate({ target: imageMoves.slug, set: { changes } })
   },
 })

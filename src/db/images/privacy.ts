@@ -40,9 +40,11 @@ const MOVE_AGAIN = statement('move_image_again')`
   UPDATE ${m} SET ${setList(m, { attempts: sql`0`, dueAt: sql`now()` })}
    WHERE ${m.slug} = ${param('slug')} AND ${m.changes} <> ${param('changes')}::integer`
 
-// The first pause is longer than a store may still be busy with what it did not answer; the last one is about an hour.
+// The last pause is about an hour.
 const POSTPONE = statement('postpone_image_move')`
-  UPDATE ${m} SET ${setList(m, { dueAt: sql`now() + interval '15 seconds' * 2 ^ least(${m.attempts}, 8)` })}
+  UPDATE ${m} SET ${setList(m, {
+    dueAt: sql`now() + interval '1 second' * greatest(15 * 2 ^ least(${m.attempts}, 8), ${param('atLeastSeconds')}::integer)`,
+  })}
    WHERE ${m.slug} = ${param('slug')}`
 
 export const imageMoves = ({ orm, pool }: Database): ImageMoves => ({
@@ -64,7 +66,7 @@ export const imageMoves = ({ orm, pool }: Database): ImageMoves => ({
   async finish({ slug, changes }) {
     if ((await FINISH.count(pool, { slug, changes })) === 0) await MOVE_AGAIN.run(pool, { slug, changes })
   },
-  postpone: ({ slug }) => POSTPONE.run(pool, { slug }),
+  postpone: ({ slug }, atLeastSeconds) => POSTPONE.run(pool, { slug, atLeastSeconds }),
 })
 
 /** What signs links to private images, and hides their folder. Read once: it never changes. */

@@ -69,3 +69,18 @@ it('moving images ends when so many fail that the store must be at fault', async
   await expect(over(moveImages(ports, () => undefined))).rejects.toThrow('ELOOP')
   expect(onFault.mock.calls.length).toBeLessThan(30)
 })
+
+it('an image whose owner changes its privacy meanwhile is left to the servers, which know where it belongs then', async () => {
+  const { slugs, to, ports } = await given({ readable: 1, unreadable: 0 })
+  const [slug] = slugs as [string]
+  const moveAgain = vi.fn(async () => undefined)
+  // Made private after it was stored: from then on a server may move it, and its owner may make it public again.
+  const published = { find: async () => ({ slug, removed: false, isPrivate: await to.exists(slug) }) }
+  const elsewhere = fileImageStore({ root: join(directory, 'from'), ...CDN })
+  const places = { publicFiles: to, privateFiles: elsewhere }
+  vi.useRealTimers()
+  const moved = await moveImages({ ...ports, moveAgain, published, to: places } as never, () => undefined)
+  expect(moveAgain.mock.calls).toEqual([[slug]])
+  expect(await to.exists(slug)).toBe(true)
+  expect(moved.counts).toMatchObject({ present: 1 })
+})

@@ -16,7 +16,7 @@ import { call } from '../../support/client.js'
 import { startFaultProxy } from '../../support/fault-proxy.js'
 import { givenOperator, givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
-import { type S3Server, startS3 } from '../../support/s3-server.js'
+import { refuse, type S3Server, startS3 } from '../../support/s3-server.js'
 import { type Service, startService, useService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { givenReceiver } from '../../support/webhook-receiver.js'
@@ -362,6 +362,32 @@ describe('the directory of private images', () => {
     expect(names).toHaveLength(1)
     expect(names[0]).toMatch(/^[0-9a-f]{32}$/)
     expect((await db.pool.query('SELECT FROM secrets')).rowCount).toBe(1)
+  })
+})
+
+describe('a move whose removal the store did not answer', () => {
+  it('is not made again, nor undone by the opposite one, while the store may still carry it out', async () => {
+    const { service } = inBucket
+    const { db } = service
+    const owner = await givenUser(db)
+    const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+    const slug: string = (await call(service.url, 'POST', '/v1/images/generate', { key: owner.key, body })).body.data
+      .image_id
+    s3.fault = (request, response) => (request.method === 'DELETE' ? refuse(response, 500, 'InternalError') : 'pass')
+    onTestFinished(() => {
+      s3.fault = undefined
+    })
+    await imagePrivacy(db).set(owner.id, [slug], true)
+    const sql = `SELECT attempts, due_at, due_at > now() + interval '2 minutes' AS waits FROM image_moves WHERE slug = $1`
+    const move = async () => (await db.pool.query(sql, [slug])).rows[0]
+    const claimed = await until(async () => (await move()).attempts === 1 && (await move()), 'the claim')
+    await until(async () => (await move()).due_at.getTime() !== claimed.due_at.getTime(), 'the failure')
+    await imagePrivacy(db).set(owner.id, [slug], false)
+    expect(await move()).toMatchObject({ attempts: 1, waits: true })
+    s3.fault = undefined
+    await db.pool.query('UPDATE image_moves SET due_at = now() WHERE slug = $1', [slug])
+    await until(async () => (await move()) === undefined, 'the end of the move')
+    expect(await wholeImageStore(service.config, db).publicFiles.exists(slug)).toBe(true)
   })
 })
 
