@@ -34,8 +34,8 @@ async function listReports({ stores }: Operator, { limit = DEFAULT_LIMIT }: { re
     })),
     text: table(
       items.flatMap(({ slug, username: user, reports }) =>
-        reports.map(({ id, at: time, reason, note }) => ({
-          ...{ id, time, image: slug, user, reason },
+        reports.map(({ id, at: time, reason, note, times }) => ({
+          ...{ id, time, image: slug, user, reason, times },
           note: beginningOf(note, SHOWN),
         })),
       ),

@@ -19,7 +19,7 @@ describe('reports', () => {
       {
         ...{ slug: one, username: user.username, generation_id: expect.stringMatching(/^gen_/) },
         reports: [
-          { id: expect.any(Number), at: expect.any(String), reason: 'minors', note: '' },
+          { id: expect.any(Number), at: expect.any(String), reason: 'minors', note: '', times: 1 },
           { reason: 'other', note: 'first' },
         ],
       },

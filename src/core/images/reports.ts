@@ -17,7 +17,7 @@ export type ReportReason = keyof typeof REPORT_REASONS
 
 /** Of a report's note, in characters. */
 export const MAX_NOTE_LENGTH = 1000
-/** Of one image at a time. Later ones are dropped: operators have enough to decide on. */
+/** Of one image at a time, and one for each reason beyond. Later ones are counted with the newest that has their reason. */
 export const MAX_OPEN_REPORTS = 10
 
 export interface NewReport {
@@ -27,7 +27,7 @@ export interface NewReport {
 }
 
 export interface ReportStore {
-  /** Adds a report unless the image has MAX_OPEN_REPORTS open ones. False: there is no such image, or it is removed. */
+  /** Adds a report, or counts it beyond MAX_OPEN_REPORTS. False: there is no such image, or it is removed. */
   add(slug: string, report: NewReport): Promise<boolean>
 }
 

@@ -8,6 +8,8 @@ import type { Acting } from './acting.js'
 export interface ImageReport extends NewReport {
   readonly id: number
   readonly at: Date
+  /** How many reports it stands for: those that are only counted, too. */
+  readonly times: number
 }
 
 /** An image with open reports. */

@@ -34,7 +34,7 @@ export const imageReportLog = ({ orm, pool }: Database): ImageReportLog => ({
       .limit(limit + 1)
     const slugs = images.slice(0, limit).map(({ slug }) => slug)
     const reports = await orm
-      .select(columns(r, 'id', 'slug', 'at', 'reason', 'note'))
+      .select(columns(r, 'id', 'slug', 'at', 'reason', 'note', 'times'))
       .from(r)
       .where(and(inArray(r.slug, slugs), isNull(r.dismissedAt)))
       .orderBy(desc(r.id))

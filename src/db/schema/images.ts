@@ -128,6 +128,8 @@ export const imageReports = pgTable(
     at: time('at').notNull().defaultNow(),
     reason: text('reason').$type<ReportReason>().notNull(),
     note: text('note').notNull().default(''),
+    /** How many reports it stands for. */
+    times: integer('times').notNull().default(1),
     dismissedAt: time('dismissed_at'),
     dismissedBy: text('dismissed_by'),
   },

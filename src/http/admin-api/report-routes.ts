@@ -15,6 +15,9 @@ const report = z
     at: z.iso.datetime(),
     reason: z.enum(Object.keys(REPORT_REASONS) as ReportReason[]),
     note: z.string().describe('Empty: none'),
+    times: z
+      .int()
+      .describe('How many reports it stands for: beyond ten of an image, those for the same reason are only counted'),
   })
   .meta({ id: 'AdminImageReport' })
 const listSchema = {

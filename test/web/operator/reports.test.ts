@@ -54,6 +54,12 @@ describe('the reports of visitors', () => {
     expect(textOf(html)).toContain(HOSTILE)
   })
 
+  it('that are only counted are told beside the one they are counted with', async () => {
+    const slug = await givenReported(12)
+    const card = (await see('/operator/reports')).html.split('<article').find((it) => it.includes(slug)) ?? ''
+    expect(textOf(card).match(/and 2 more reports for this reason/g)).toHaveLength(1)
+  })
+
   it('are read page by page', async () => {
     const slugs = await givenImages(context.service.db, owner, Array(25).fill({}))
     for (const slug of slugs) await report(slug)

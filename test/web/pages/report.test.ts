@@ -45,7 +45,7 @@ describe('a report of a public image', () => {
       expect.objectContaining({ reason: 'illegal', note: '' }),
     ])
     expect(Object.keys((await reportsOf(slug))[0]).sort()).toEqual(
-      ['id', 'slug', 'at', 'reason', 'note', 'dismissed_at', 'dismissed_by'].sort(),
+      ['id', 'slug', 'at', 'reason', 'note', 'times', 'dismissed_at', 'dismissed_by'].sort(),
     )
   })
 
@@ -114,6 +114,20 @@ describe('the limits of reports', () => {
     expect((await send(slug, { reason: 'other', note: 'typed' })).status).toBe(303)
   })
 
+  it('let one network report an image twice an hour, and keep what was typed', async () => {
+    const slug = await givenImage()
+    const headers = { 'x-forwarded-for': '203.0.113.77' }
+    const sent = () => send(slug, { reason: 'other', note: 'typed' }, headers)
+    expect([(await sent()).status, (await sent()).status]).toEqual([303, 303])
+    const { status, html } = await sent()
+    expect(status).toBe(429)
+    expect(textOf(html)).toContain('This image was reported from here already, and the operators will look at it.')
+    expect(html).toContain('typed')
+    expect((await send(slug, { reason: 'other', note: 'typed' })).status).toBe(303)
+    expect((await send(await givenImage(), { reason: 'other', note: 'typed' }, headers)).status).toBe(303)
+    expect(await reportsOf(slug)).toHaveLength(3)
+  })
+
   it('count a report that another server is just adding', async () => {
     const { db } = context.service
     const slug = await givenImage()
@@ -134,13 +148,23 @@ describe('the limits of reports', () => {
     expect(await reportsOf(slug)).toHaveLength(MAX_OPEN_REPORTS)
   })
 
-  it('keep ten open ones of an image, however many come at once, and thank all the same', async () => {
+  it('keep ten open ones of an image, and count further ones, however many come at once', async () => {
     const slug = await givenImage()
     const answers = await Promise.all(Array.from({ length: 25 }, () => send(slug, { reason: 'illegal', note: '' })))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([303]))
-    expect(await reportsOf(slug)).toHaveLength(MAX_OPEN_REPORTS)
+    const times = async () => (await reportsOf(slug)).map((row) => row.times)
+    expect(await times()).toEqual([...Array(MAX_OPEN_REPORTS - 1).fill(1), 16])
     await context.service.db.pool.query(`UPDATE image_reports SET dismissed_at = now() WHERE slug = $1`, [slug])
     await send(slug, { reason: 'illegal', note: 'again' })
-    expect(await reportsOf(slug)).toHaveLength(MAX_OPEN_REPORTS + 1)
+    expect(await times()).toEqual([...Array(MAX_OPEN_REPORTS - 1).fill(1), 16, 1])
+  })
+
+  it('keep the first report for each reason with its note, however many there are for others', async () => {
+    const slug = await givenImage()
+    for (let n = 0; n < MAX_OPEN_REPORTS; n++) await send(slug, { reason: 'other', note: 'junk' })
+    await send(slug, { reason: 'likeness', note: 'This is me.' })
+    await send(slug, { reason: 'likeness', note: 'It still is.' })
+    const kept = (await reportsOf(slug)).slice(MAX_OPEN_REPORTS)
+    expect(kept).toEqual([expect.objectContaining({ reason: 'likeness', note: 'This is me.', times: 2 })])
   })
 })

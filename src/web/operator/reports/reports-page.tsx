@@ -11,7 +11,7 @@ import { SERVER_URLS } from '../../parts/image-urls.js'
 import { sendPage } from '../../parts/layout.js'
 import { Act, actingOf, readForm, reason } from '../../parts/operator-forms.js'
 import { Notices, Pager } from '../../parts/page-parts.js'
-import { Moment } from '../../parts/text.js'
+import { counted, Moment } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
@@ -62,11 +62,12 @@ const Reported = ({ image: it, thumbnail }: { image: ReportedImage; thumbnail: s
         By <UserLink username={it.username} />, <GenerationLink id={it.generationId} />
       </p>
       <ul class="plain-list">
-        {it.reports.map(({ reason: why, note, at }) => (
+        {it.reports.map(({ reason: why, note, at, times }) => (
           <li>
             <span class={`badge ${why === 'minors' ? 'bad' : ''}`}>{REPORT_REASONS[why] ?? why}</span>{' '}
             <span class="quiet small">
               <Moment at={at} />
+              {times > 1 && `, and ${counted(times - 1, 'more report')} for this reason`}
             </span>
             {note && (
               <p class="note" dir="auto">

@@ -49,6 +49,8 @@ const ReportPage = ({ slug, signedIn, sent = false, problem, reason, note }: Rep
 const HOUR_MS = 3_600_000
 /** From one network. */
 const REPORTS_PER_HOUR = 10
+/** Of one image. */
+const SAME_PER_HOUR = 2
 
 const params = z.object({ slug: z.string().regex(SLUG).catch('') })
 const query = z.object({ sent: z.literal('').optional().catch(undefined) })
@@ -95,8 +97,11 @@ export function reportRoutes(app: App, { ports }: WebsiteOptions): void {
     if (!isReason(reason)) return refuse(400, words.noReason)
     const problem = reportProblem({ reason, note })
     if (problem) return refuse(400, inWords(problem, request.texts))
-    const { current } = await guesses.hit(`report:${networkOf(request.ip)}`, HOUR_MS, REPORTS_PER_HOUR)
-    if (current > REPORTS_PER_HOUR) return refuse(429, words.tooMany)
+    const network = networkOf(request.ip)
+    const same = await guesses.hit(`report:${network}:${slug}`, HOUR_MS, SAME_PER_HOUR)
+    if (same.current > SAME_PER_HOUR) return refuse(429, words.alreadyReported)
+    const all = await guesses.hit(`report:${network}`, HOUR_MS, REPORTS_PER_HOUR)
+    if (all.current > REPORTS_PER_HOUR) return refuse(429, words.tooMany)
     await reportImage(reports, slug, { reason, note })
     return reply.redirect(`/image/${slug}/report?sent=`, 303)
   })

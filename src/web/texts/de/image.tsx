@@ -80,6 +80,8 @@ export const image: Texts['image'] = {
       'Freiwillig. Sie erfahren nicht, wer etwas meldet: Schreib dazu, wie man dich erreicht, wenn du eine Antwort willst.',
     send: 'Meldung schicken',
     noReason: 'Wähle, was mit dem Bild nicht stimmt.',
+    alreadyReported:
+      'Dieses Bild wurde von hier schon gemeldet, und die Betreiber werden es ansehen. Um mehr zu sagen, warte eine Stunde und schicke es noch einmal.',
     tooMany: 'Von hier kamen zu viele Meldungen. Warte eine Stunde, dann schicke sie noch einmal.',
   },
 }

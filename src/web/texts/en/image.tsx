@@ -77,6 +77,8 @@ export const image = {
     noteHint: 'Optional. They are not told who reports: add how to reach you if they should answer.',
     send: 'Send report',
     noReason: 'Choose what is wrong with the image.',
+    alreadyReported:
+      'This image was reported from here already, and the operators will look at it. To say more, wait an hour and send it again.',
     tooMany: 'Too many reports came from here. Wait an hour, then send it again.',
   },
 }
