@@ -114,6 +114,8 @@ export interface ServiceState {
   readonly webhooks: { readonly count: number; readonly oldestSeconds: number }
   /** What was paid and needs an operator. */
   readonly unmatchedPayments: number
+  /** Images with open reports of visitors, and how long the oldest report is open. */
+  readonly reported: { readonly count: number; readonly oldestSeconds: number }
   /** When a reconciler was last at work. */
   readonly reconciledAt: Date | undefined
   readonly audit: Omit<AuditResult, 'tookMs'> | undefined

@@ -103,10 +103,12 @@ function stateMetrics({ gauge }: Meters) {
     'payments_unmatched',
     'What was paid and needs an operator: payments, subscriptions, cancellations.',
   )
+  const reported = gauge('reported_images', 'Images with reports of visitors that no operator has answered.')
+  const oldestReport = gauge('reported_images_oldest_seconds', 'How long the oldest of these reports is open.')
   const violations = gauge('audit_violations', 'What the last audit found that must never be, by check.', ['invariant'])
   const audited = gauge('audit_last_timestamp_seconds', 'When the last audit ended.')
   const passed = gauge('reconciler_last_pass_timestamp_seconds', 'When a reconciler was last at work.')
-  const single = [running, webhooks, oldestWebhook, unmatched, audited, passed]
+  const single = [running, webhooks, oldestWebhook, unmatched, reported, oldestReport, audited, passed]
   const labelled: readonly Gauge<string>[] = [waiting, oldest, backends, violations]
 
   /** @param state undefined if it could not be read: the gauges then show nothing, since old values would be wrong */
@@ -124,6 +126,8 @@ function stateMetrics({ gauge }: Meters) {
     webhooks.set(state.webhooks.count)
     oldestWebhook.set(state.webhooks.oldestSeconds)
     unmatched.set(state.unmatchedPayments)
+    reported.set(state.reported.count)
+    oldestReport.set(state.reported.oldestSeconds)
     if (state.reconciledAt) passed.set(state.reconciledAt.getTime() / 1000)
     if (!state.audit) return
     audited.set(state.audit.finishedAt.getTime() / 1000)

@@ -41,6 +41,7 @@ describe.skipIf(!redisAvailable)('the metrics of server and worker', () => {
       'easel_generations_failed_total{reason="canceled"} 1',
       'easel_http_requests_total{method="GET",route="none",status="404"} 1',
       'easel_rate_limited_total{limit="personal"} 2',
+      'easel_reported_images 1',
       'easel_check_ok{check="postgres"} 1',
       'easel_check_ok{check="redis"} 1',
       'easel_moderation_hits_total{category="sexual acts with animals"} 1',
@@ -48,6 +49,9 @@ describe.skipIf(!redisAvailable)('the metrics of server and worker', () => {
       `easel_model_swaps_total{backend="${observed.gpu.inferenceUrl}"} 2`,
       'easel_generations_succeeded_total{model="ponyDiffusionV6XL.safetensors"} 1',
     ]
+    const { pool } = observed.service.db
+    const twoDays = `INSERT INTO image_reports (slug, reason, at) SELECT slug, 'other', now() - interval '2 days' FROM images LIMIT 1`
+    expect((await pool.query(twoDays)).rowCount).toBe(1)
     const missing = async () => {
       const lines = (await scrapeBoth()).split('\n')
       return expected.filter((line) => !lines.includes(line))
@@ -62,6 +66,15 @@ describe.skipIf(!redisAvailable)('the metrics of server and worker', () => {
     // An audit may have ended since; the state is read at most once a second.
     await until(async () => (await told()) >= rows[0].finished_at.getTime() / 1000, 'the time of the audit')
     expect(await told()).toBeLessThan((rows[0].finished_at.getTime() / 1000) * 2)
+  })
+
+  it('tell how long the oldest report of a visitor is open, until its image is taken down', async () => {
+    const { pool } = observed.service.db
+    const oldest = async () =>
+      Number(/^easel_reported_images_oldest_seconds (\S+)$/m.exec(await scrape(ports.server))?.[1])
+    await until(async () => (await oldest()) > 2 * 86_400 - 60, 'the age of the report')
+    await pool.query('UPDATE images SET removed_at = now() WHERE slug IN (SELECT slug FROM image_reports)')
+    await until(async () => (await oldest()) === 0, 'the end of the report')
   })
 
   it('tell no prompt, no key and nobody’s name', async () => {

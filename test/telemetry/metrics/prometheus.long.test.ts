@@ -124,10 +124,13 @@ describe.skipIf(program === undefined)('Prometheus with our rules', () => {
     admin.disconnect()
     outside.status = 500
     await pool.query(`INSERT INTO payment_objects (kind, id, problem) VALUES ('payment', 'pi_none', 'not_asked_for')`)
+    await pool.query(
+      `INSERT INTO image_reports (slug, reason, at) SELECT slug, 'other', now() - interval '2 days' FROM images LIMIT 1`,
+    )
     gpu.set({ fault: { status: 422, body: { detail: 'no' } } })
     await Promise.all(users.map((user) => submit(service.url, user)))
     await fires(['EaselAuditViolations', 'EaselRedisDegraded', 'EaselModerationSilent'])
-    await fires(['EaselWebhooksFailing', 'EaselGenerationsFailing', 'EaselPaymentsUnmatched'])
+    await fires(['EaselWebhooksFailing', 'EaselGenerationsFailing', 'EaselPaymentsUnmatched', 'EaselReportsWaiting'])
 
     // A lock that makes a submit wait; a process that stands still. Once more if a busy Prometheus has missed them.
     const slowDown = async () => {
