@@ -123,7 +123,7 @@ const PAGES = [
   'GET /compare/:left/:right',
   'GET /image/:slug/download',
   ...['GET /image/:slug/report', 'POST /image/:slug/report'],
-  'POST /image/:slug/privacy',
+  ...['POST /image/:slug/privacy', 'POST /image/:slug/revoke-links'],
   ...['delete', 'favourite', 'unfavourite', 'folders'].map((act) => `POST /image/:slug/${act}`),
 ]
 const OPERATOR_PAGES = [

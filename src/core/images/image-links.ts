@@ -1,6 +1,6 @@
 /** Links with which whoever has them sees one private image for a while. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { SLUG } from './ports.js'
+import { type PublishedImage, SLUG } from './ports.js'
 
 /** What a link has behind its address. */
 export interface LinkQuery {
@@ -18,28 +18,29 @@ export const LINK_SECONDS = {
   month: 30 * 86_400,
 } as const
 
+type LinkedImage = Pick<PublishedImage, 'slug' | 'linkRevocations'>
+
 export interface ImageLinks {
-  /** A link cannot be taken back before it ends. */
-  sign(slug: string, expiresAt: Date): Promise<LinkQuery>
-  /** Whether these came with a link to this image that has not ended. */
-  isValid(slug: string, query: Partial<LinkQuery>): Promise<boolean>
+  sign(image: LinkedImage, expiresAt: Date): Promise<LinkQuery>
+  /** Whether these came with a link to this image that has not ended, and that its owner has not taken back. */
+  isValid(image: LinkedImage, query: Partial<LinkQuery>): Promise<boolean>
 }
 
 /** @param secret the same in every server */
 export function imageLinks(secret: () => Promise<Buffer>): ImageLinks {
-  const signatureOf = async (slug: string, expires: string) =>
+  const signatureOf = async ({ slug, linkRevocations }: LinkedImage, expires: string) =>
     createHmac('sha256', await secret())
-      .update(`image link ${slug} ${expires}`)
+      .update(`image link ${slug} ${expires} ${linkRevocations}`)
       .digest()
   return {
-    async sign(slug, expiresAt) {
+    async sign(image, expiresAt) {
       const expires = `${Math.floor(expiresAt.getTime() / 1000)}`
-      return { expires, signature: (await signatureOf(slug, expires)).toString('base64url') }
+      return { expires, signature: (await signatureOf(image, expires)).toString('base64url') }
     },
 
-    async isValid(slug, { expires = '', signature = '' }) {
-      if (!SLUG.test(slug) || !/^\d{1,12}$/.test(expires) || Number(expires) * 1000 <= Date.now()) return false
-      const [given, right] = [Buffer.from(signature, 'base64url'), await signatureOf(slug, expires)]
+    async isValid(image, { expires = '', signature = '' }) {
+      if (!SLUG.test(image.slug) || !/^\d{1,12}$/.test(expires) || Number(expires) * 1000 <= Date.now()) return false
+      const [given, right] = [Buffer.from(signature, 'base64url'), await signatureOf(image, expires)]
       return given.length === right.length && timingSafeEqual(given, right)
     },
   }

@@ -124,6 +124,8 @@ export interface PublishedImage {
   readonly ownerId: string
   /** Only its owner and operators see it, and who has a signed link. */
   readonly isPrivate: boolean
+  /** How often its owner has taken back all links to it. */
+  readonly linkRevocations: number
 }
 
 export interface PublishedImages {

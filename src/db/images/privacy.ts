@@ -6,15 +6,22 @@ import { generations as g } from '../schema/generations.js'
 import { images as i, imageMoves as m, secrets } from '../schema/images.js'
 import { columns, param, setList, statement } from '../statement.js'
 
-// The owner is looked up for each image: a join may begin with all images that the account has.
+// Looked up for each image: a join may begin with all images that the account has.
+const IS_OWN = sql`(SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId}) = ${param('accountId')}::uuid`
+
 const SET = statement('set_private')`
   UPDATE ${i} SET ${setList(i, { isPrivate: sql`${param('isPrivate')}::boolean` })}
    WHERE ${i.slug} = ANY (${param('slugs')}::text[]) AND ${i.removedAt} IS NULL
      AND ${i.isPrivate} <> ${param('isPrivate')}::boolean
-     AND (SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId}) = ${param('accountId')}::uuid`
+     AND ${IS_OWN}`
+
+const REVOKE_LINKS = statement('revoke_image_links')`
+  UPDATE ${i} SET ${setList(i, { linkRevocations: sql`${i.linkRevocations} + 1` })}
+   WHERE ${i.slug} = ${param('slug')}::text AND ${IS_OWN}`
 
 export const imagePrivacy = ({ orm, pool }: Database): ImagePrivacy => ({
   set: (accountId, slugs, isPrivate) => SET.count(pool, { accountId, slugs, isPrivate }),
+  revokeLinks: (accountId, slug) => REVOKE_LINKS.run(pool, { accountId, slug }),
   isMoving: async (slug) => (await orm.$count(m, eq(m.slug, slug))) > 0,
 })
 

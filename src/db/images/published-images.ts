@@ -8,7 +8,7 @@ import { columns } from '../statement.js'
 export const publishedImages = ({ orm }: Database): PublishedImages => {
   const find = orm
     .select({
-      ...columns(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail', 'isPrivate'),
+      ...columns(i, 'slug', 'width', 'height', 'seed', 'createdAt', 'hasThumbnail', 'isPrivate', 'linkRevocations'),
       removed: sql<boolean>`${i.removedAt} IS NOT NULL`,
       modelName: g.modelName,
       ownerId: g.userId,

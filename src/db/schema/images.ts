@@ -39,6 +39,8 @@ export const images = pgTable(
     deleteAt: time('delete_at'),
     /** Only its owner and operators see it. */
     isPrivate: boolean('private').notNull().default(false),
+    /** How often its owner has taken back all links to it. */
+    linkRevocations: integer('link_revocations').notNull().default(0),
   },
   (t) => [
     check('images_idx_check', sql`${t.idx} BETWEEN 0 AND 3`),

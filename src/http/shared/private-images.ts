@@ -19,11 +19,11 @@ export interface PrivateImages {
 export async function maySee(
   { links, viewerOf }: Pick<PrivateImages, 'links' | 'viewerOf'>,
   request: FastifyRequest,
-  { slug, ownerId }: Pick<PublishedImage, 'slug' | 'ownerId'>,
+  image: Pick<PublishedImage, 'slug' | 'ownerId' | 'linkRevocations'>,
 ): Promise<boolean> {
-  if (await links.isValid(slug, linkQueryOf(request))) return true
+  if (await links.isValid(image, linkQueryOf(request))) return true
   const viewer = await viewerOf(request)
-  return viewer !== undefined && (viewer.isOperator || viewer.accountId === ownerId)
+  return viewer !== undefined && (viewer.isOperator || viewer.accountId === image.ownerId)
 }
 
 /** What the request has of a signed link. */

@@ -172,6 +172,30 @@ describe.each([
     expect(await statusOf(`/image/${slug}/download?${query}`)).not.toBe(200)
   })
 
+  it('is not shown with links that its owner has taken back, and with those that were made since', async () => {
+    const [slug, other] = [await givenPrivate(), await givenPrivate()]
+    const [before, ofOther] = [await signedLink(slug), await signedLink(other)]
+    const revoke = (as?: string) =>
+      visit(service.url, `/image/${slug}/revoke-links`, { body: {}, ...(as !== undefined && { cookie: as }) })
+    expect((await revoke()).location).toMatch(/sign-in/)
+    for (const as of [strangers[1], operator]) expect((await revoke(as)).status).toBe(404)
+    expect(await statusOf(before.file)).toBe(200)
+    expect((await revoke(cookie)).location).toBe(`/image/${slug}?revoked=#privacy`)
+    const { html } = await visit(service.url, `/image/${slug}?revoked=`, { cookie })
+    expect(html).toContain('All links to this image were taken back.')
+    const since = await signedLink(slug)
+    for (const [path, status] of [
+      [before.file, 404],
+      [before.page, 404],
+      [since.file, 200],
+      [since.page, 200],
+      [ofOther.file, 200],
+    ] as const)
+      expect([path, await statusOf(path)]).toEqual([path, status])
+    await revoke(cookie)
+    expect(await statusOf(since.file)).toBe(404)
+  })
+
   it('gets its permanent address back when it becomes public', async () => {
     const slug = await givenPrivate()
     const { file } = await signedLink(slug)

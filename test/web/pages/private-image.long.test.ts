@@ -40,6 +40,10 @@ describeInBrowser('a private image in two browsers', () => {
     await strange.goto(link.pathname + link.search)
     expect(await strange.evaluate(IS_DRAWN)).toBe(true)
     expect(await strange.getByText('a lighthouse').count()).toBe(0)
+    await own.getByRole('button', { name: 'Take all links back' }).press('Enter')
+    await own.getByRole('status').getByText('All links to this image were taken back.').waitFor()
+    await strange.reload()
+    await strange.getByText('There is no image at this address.').waitFor()
 
     await publicPage.press('Enter')
     await own.getByText('Whoever has the link of this page').waitFor()

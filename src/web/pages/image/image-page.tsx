@@ -183,18 +183,22 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     const imageUrl = address(urlsFor(ports.images, image).url(slug), link)
     const urls = { imageUrl, pageUrl: baseUrl + address(`/image/${slug}`, link), baseUrl, signUpIsOpen }
     const privacy = own?.isPrivate
-      ? { isMoving: await ports.privacy.isMoving(slug), link: await linkTo(slug, time.parse(request.query)) }
-      : { isMoving: false, link: undefined }
+      ? { isMoving: await ports.privacy.isMoving(slug), ...(await linkTo(image, linkQuery.parse(request.query))) }
+      : { isMoving: false }
     return sendPage(
       reply,
       <ImagePage {...{ image, own, neighbours, folders, inFolders, signedIn, privacy, version }} {...urls} />,
     )
   })
 
-  const linkTo = async (slug: string, { link }: z.output<typeof time>): Promise<PrivacyView['link']> => {
-    if (!link) return undefined
+  const linkTo = async (
+    image: PublishedImage,
+    { link, revoked }: z.output<typeof linkQuery>,
+  ): Promise<Omit<PrivacyView, 'isMoving'>> => {
+    if (!link) return { areRevoked: revoked !== undefined }
     const expiresAt = new Date(Date.now() + LINK_SECONDS[link] * 1000)
-    return { url: baseUrl + address(`/image/${slug}`, { ...(await ports.links.sign(slug, expiresAt)) }), expiresAt }
+    const signed = await ports.links.sign(image, expiresAt)
+    return { link: { url: baseUrl + address(`/image/${image.slug}`, { ...signed }), expiresAt } }
   }
 
   const ownView = (accountId: string, slug: string) =>
@@ -206,8 +210,11 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     ])
 }
 
-/** Asks for a link to a private image. */
-const time = z.object({ link: z.enum(['hour', 'day', 'week', 'month']).optional().catch(undefined) })
+/** Asks for a link to a private image, or follows the end of all. */
+const linkQuery = z.object({
+  link: z.enum(['hour', 'day', 'week', 'month']).optional().catch(undefined),
+  revoked: z.literal('').optional().catch(undefined),
+})
 const privacyBody = z.object({ private: z.enum(['1', '']).catch('') })
 const ownParams = z.object({ slug: z.string().regex(SLUG).catch('') })
 const kind = z.object({ as: z.enum(['parameters', 'png', 'webp']).catch('parameters') })
@@ -230,6 +237,14 @@ export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
     if (!(await gallery.image(id, slug))) throw imageNotFound()
     await ports.privacy.set(id, [slug], request.body.private === '1')
     return reply.redirect(`/image/${slug}#privacy`, 303)
+  })
+
+  app.post('/image/:slug/revoke-links', { schema: { params: ownParams } }, async (request, reply) => {
+    const { slug } = request.params
+    const { id } = sessionOf(request).caller.account
+    if (!(await gallery.image(id, slug))) throw imageNotFound()
+    await ports.privacy.revokeLinks(id, slug)
+    return reply.redirect(`/image/${slug}?revoked=#privacy`, 303)
   })
 
   app.get('/image/:slug/download', { schema: { params: ownParams, querystring: kind } }, async (request, reply) => {

@@ -7,13 +7,16 @@ export interface PrivacyView {
   /** Whether its files are still on their way. */
   readonly isMoving: boolean
   /** The link that was asked for just now. */
-  readonly link: { readonly url: string; readonly expiresAt: Date } | undefined
+  readonly link?: { readonly url: string; readonly expiresAt: Date }
+  /** All links were taken back just now. */
+  readonly areRevoked?: boolean
 }
 
 export type LinkTime = keyof typeof LINK_SECONDS
 
 /** Who can see the image, and what its owner can change about that. */
-export const Privacy = ({ image: { slug, isPrivate }, isMoving, link }: PrivacyView & { readonly image: OwnImage }) => {
+export const Privacy = ({ image, isMoving, link, areRevoked }: PrivacyView & { readonly image: OwnImage }) => {
+  const { slug, isPrivate } = image
   const words = useTexts().image.privacy
   return (
     <div id="privacy" class="privacy stack">
@@ -45,6 +48,16 @@ export const Privacy = ({ image: { slug, isPrivate }, isMoving, link }: PrivacyV
           <button class="small" type="submit">
             {words.make}
           </button>
+        </form>
+      )}
+      {isPrivate && (
+        <form class="row" method="post" action={`/image/${slug}/revoke-links`}>
+          <button class="small" type="submit" aria-describedby="revoking">
+            {words.revoke}
+          </button>
+          <span id="revoking" class="quiet small" role={areRevoked ? 'status' : undefined}>
+            {areRevoked ? words.revoked : words.revoking}
+          </span>
         </form>
       )}
       {link && (

@@ -58,9 +58,12 @@ export const image = {
     times: { hour: 'for an hour', day: 'for a day', week: 'for 7 days', month: 'for 30 days' },
     make: 'Make a link',
     until: (end: ComponentChildren) => (
-      <>Whoever has this link sees the image until {end}. It cannot be taken back before.</>
+      <>Whoever has this link sees the image until {end}, or until you take all links back.</>
     ),
     copy: 'Copy this link',
+    revoke: 'Take all links back',
+    revoking: 'Links that you have made to this image stop working.',
+    revoked: 'All links to this image were taken back. Those that you make from now on work.',
   },
   notFound: { title: 'No such image', why: 'There is no image at this address. Check the link.' },
   removed: { title: 'Image removed', why: 'This image was removed and is no longer available.' },
