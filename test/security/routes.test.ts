@@ -99,7 +99,7 @@ const PAGES = [
   'POST /account/password',
   ...['', '/again', '/cancel'].map((act) => `POST /account/email${act}`),
   'POST /account/language',
-  'POST /account/mails',
+  ...['POST /account/mails', 'POST /account/new-images'],
   ...['GET /account/delete', 'POST /account/delete', 'GET /account/deleted'],
   'POST /account/sessions/:id/end',
   'POST /account/sessions/end',

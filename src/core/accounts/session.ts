@@ -16,6 +16,8 @@ export interface SignedIn {
   readonly email: string | null
   /** A BCP 47 tag; null: as the browser says. */
   readonly language: string | null
+  /** What the account makes on the website is private from the start. */
+  readonly newImagesPrivate: boolean
 }
 
 export interface Session {

@@ -7,6 +7,8 @@ import type { PurgeCdn } from './takedown.js'
 export interface ImagePrivacy {
   /** Those of these images that the account has; their files follow within seconds. Resolves to how many changed. */
   set(accountId: string, slugs: readonly string[], isPrivate: boolean): Promise<number>
+  /** Of what the account makes on the website from now on. */
+  setNew(accountId: string, isPrivate: boolean): Promise<void>
   /** Ends all links that were made to an image of the account. */
   revokeLinks(accountId: string, slug: string): Promise<void>
   /** Whether its files are still on their way. */

@@ -46,6 +46,7 @@ const SIGNED_IN = {
   role: sql<Role>`${u.role}`,
   email: sql<string | null>`${u.email}`,
   language: sql<string | null>`${u.language}`,
+  newImagesPrivate: sql<boolean>`${u.newImagesPrivate}`,
   seenIsOld: sql<boolean>`(${t.seenAt} < now() - interval '1 minute')`,
 }
 
@@ -81,11 +82,11 @@ export const sessionStore = ({ orm, pool }: Database): SessionStore => ({
   async find(tokenHash) {
     const row = await FIND.first(pool, { tokenHash })
     if (!row) return undefined
-    const { sessionId, role, email, language, seenIsOld } = row
+    const { sessionId, role, email, language, newImagesPrivate, seenIsOld } = row
     const caller = toCaller(row)
     // Only for display: not awaited, and a failure is ignored.
     if (seenIsOld) NOTE_SEEN.run(pool, { id: sessionId, accountId: caller.account.id }).catch(() => undefined)
-    return { sessionId, role, email, language, caller }
+    return { sessionId, role, email, language, newImagesPrivate, caller }
   },
 
   async setLanguage(accountId, language) {

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/pg-core'
 import type { ClaimedGeneration, PutBackReason, RunStore } from '../../core/generations/run/ports.js'
 import type { Database } from '../client.js'
 import { FINISHED, MOVED } from '../notifications.js'
+import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
 import { images } from '../schema/images.js'
 import { usage } from '../schema/ledger.js'
@@ -19,6 +20,10 @@ const HEARTBEAT = statement('heartbeat_generation')`
 
 const ended = alias(g, 'ended')
 const image = alias(images, 'image')
+
+// What came through the API is public: programs count on its address.
+const IS_PRIVATE = sql`EXISTS (SELECT FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
+  WHERE ${k.id} = ${ended.apiKeyId} AND ${k.kind} = 'website' AND ${u.newImagesPrivate})`
 
 // Images, usage and success in one statement: all or nothing, at one time. `greatest`, because the clock of a standby
 // that took over may be behind.
@@ -39,6 +44,7 @@ const SUCCEED = statement('succeed_generation')`
       ...columns(image, 'slug', 'idx', 'seed', 'width', 'height', 'bytes', 'sha256', 'madeWith'),
       hasThumbnail: sql`coalesce(${image.hasThumbnail}, false)`,
       createdAt: ended.finishedAt,
+      isPrivate: IS_PRIVATE,
     })} FROM ended, image
   ), billed AS (
     ${insertInto(usage, {

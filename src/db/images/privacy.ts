@@ -2,6 +2,7 @@
 import { eq, inArray, sql } from 'drizzle-orm'
 import { type ImageMove, type ImageMoves, type ImagePrivacy, LEASE_SECONDS } from '../../core/images/privacy.js'
 import type { Database } from '../client.js'
+import { users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i, imageMoves as m, secrets } from '../schema/images.js'
 import { columns, param, setList, statement } from '../statement.js'
@@ -21,6 +22,9 @@ const REVOKE_LINKS = statement('revoke_image_links')`
 
 export const imagePrivacy = ({ orm, pool }: Database): ImagePrivacy => ({
   set: (accountId, slugs, isPrivate) => SET.count(pool, { accountId, slugs, isPrivate }),
+  setNew: async (accountId, isPrivate) => {
+    await orm.update(u).set({ newImagesPrivate: isPrivate }).where(eq(u.id, accountId))
+  },
   revokeLinks: (accountId, slug) => REVOKE_LINKS.run(pool, { accountId, slug }),
   isMoving: async (slug) => (await orm.$count(m, eq(m.slug, slug))) > 0,
 })

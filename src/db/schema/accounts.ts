@@ -41,6 +41,8 @@ export const users = pgTable(
     noticeBelow: int8('notice_below'),
     /** Of the website; null: as the browser says. */
     language: text('language'),
+    /** What it makes on the website is private from the start. */
+    newImagesPrivate: boolean('new_images_private').notNull().default(false),
     mailsOff: text('mails_off').array().$type<readonly NoticeMail[]>().notNull().default([]),
   },
   (t) => [

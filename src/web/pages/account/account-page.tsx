@@ -29,6 +29,7 @@ import { deleteAccountRoutes } from './delete-page.js'
 import { EmailAddress, type EmailView, emailAddressRoutes, linkSent } from './email-address.js'
 import { LanguageForm, languageRoutes } from './language.js'
 import { MailSettings, mailSettingsRoutes } from './mail-settings.js'
+import { NewImages, newImagesRoutes } from './new-images.js'
 import { Sessions, sessionRoutes } from './own-sessions.js'
 
 interface AccountView extends EmailView {
@@ -81,6 +82,7 @@ const AccountPage = (view: AccountView) => {
         <div class="stack">
           <EmailAddress {...view} />
           {view.mailsOff && <MailSettings off={view.mailsOff} email={signedIn.email} />}
+          <NewImages signedIn={signedIn} />
           {view.languages.length > 1 && <LanguageForm offered={view.languages} chosen={signedIn.language} />}
         </div>
         <div class="stack">
@@ -187,6 +189,7 @@ export function accountPageRoutes(
   const { credentials, guesses, currentPeriods, sessions, spending, mailChoices } = ports
   if (mailChoices) mailSettingsRoutes(app, mailChoices)
   languageRoutes(app, sessions)
+  newImagesRoutes(app, ports.privacy)
   sessionRoutes(app, sessions, cookies)
 
   const show = async (

@@ -59,6 +59,14 @@ export const image: Texts['image'] = {
     revoke: 'Alle Links zurücknehmen',
     revoking: 'Links, die du zu diesem Bild erstellt hast, gelten dann nicht mehr.',
     revoked: 'Alle Links zu diesem Bild sind zurückgenommen. Was du ab jetzt erstellst, gilt.',
+    newImages: {
+      title: 'Neue Bilder',
+      label: 'Was ich auf dieser Website erstelle, ist privat',
+      private:
+        'Deine neuen Bilder sind von Anfang an privat. Was deine API-Schlüssel erstellen, bleibt öffentlich, bis du es privat machst: Programme verlassen sich auf seine Adresse.',
+      public: 'Wer den Link eines Bildes hat, kann es sehen, bis du es privat machst.',
+      save: 'Speichern',
+    },
   },
   notFound: { title: 'Kein solches Bild', why: 'Unter dieser Adresse gibt es kein Bild. Prüfe den Link.' },
   removed: { title: 'Bild entfernt', why: 'Dieses Bild wurde entfernt und ist nicht mehr verfügbar.' },

@@ -64,6 +64,14 @@ export const image = {
     revoke: 'Take all links back',
     revoking: 'Links that you have made to this image stop working.',
     revoked: 'All links to this image were taken back. Those that you make from now on work.',
+    newImages: {
+      title: 'New images',
+      label: 'What I make on this website is private',
+      private:
+        'Your new images are private from the start. What your API keys make stays public until you make it private, since programs count on its address.',
+      public: 'Whoever has the link of an image can see it, until you make it private.',
+      save: 'Save',
+    },
   },
   notFound: { title: 'No such image', why: 'There is no image at this address. Check the link.' },
   removed: { title: 'Image removed', why: 'This image was removed and is no longer available.' },
