@@ -15,6 +15,7 @@ import { pollStore } from '../../src/db/generations/poll.js'
 import { reconcileStore } from '../../src/db/generations/reconcile.js'
 import { runStore } from '../../src/db/generations/run.js'
 import { submissionStore } from '../../src/db/generations/submit/charged.js'
+import { hiddenImageRows } from '../../src/db/images/hidden-images.js'
 import { takedownStore } from '../../src/db/images/takedowns.js'
 import { oversight } from '../../src/db/operator/overview.js'
 import { recentImages } from '../../src/db/operator/recent-images.js'
@@ -50,7 +51,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'claim with affinity': QUEUE,
   // What is processing is no more than there are GPUs.
   heartbeat: ['generations_pkey', 'generations_processing'],
-  succeed: ['generations_pkey', 'generations_processing'],
+  succeed: ['generations_pkey', 'generations_processing', 'users_pkey', 'api_keys_pkey'],
   fail: ['generations_pkey', 'generations_processing', 'users_pkey'],
   requeue: ['generations_pkey', 'generations_processing'],
   poll: ['generations_pkey', 'images_generation_id_idx_key'],
@@ -69,6 +70,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   // Likewise, but no more than a fixed number of what waits.
   'state of the service': [
     ...['generations_queue', 'generations_processing', 'webhook_deliveries_waiting', 'all of generations'],
+    'images_pkey',
   ],
   // Without statistics any index of the user's own, and that of what has failed where it is believed to be little.
   usage: [
@@ -101,8 +103,10 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'submit of an idea': [
     ...['api_keys_pkey', 'generations_one_active', 'users_pkey'],
     'generations_history',
-    'up_next_ideas_pkey',
+    ...['up_next_pkey', 'up_next_ideas_pkey'],
   ],
+  'hidden image': ['images_pkey'],
+  'images that leave': ['images_pkey'],
 }
 const WAITING = 10_000
 const ENDED = 3000
@@ -307,6 +311,8 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
     [past.id],
   )
   await ask('submit of an idea', () => submissionStore(db).insert(aGeneration(past), stored))
+  await ask('hidden image', () => hiddenImageRows(db).isHidden('s'))
+  await ask('images that leave', () => hiddenImageRows(db).leaving())
   // No plan shows what a function does, so its statements are asked for by themselves.
   const { rows: functions } = await db.pool.query(`SELECT prosrc FROM pg_proc WHERE proname = 'claim_webhook'`)
   const within = (statement: RegExp, argument: string) =>

@@ -22,8 +22,8 @@ const ended = alias(g, 'ended')
 const image = alias(images, 'image')
 
 // What came through the API is public: programs count on its address.
-const IS_PRIVATE = sql`EXISTS (SELECT FROM ${k} JOIN ${u} ON ${u.id} = ${k.userId}
-  WHERE ${k.id} = ${ended.apiKeyId} AND ${k.kind} = 'website' AND ${u.newImagesPrivate})`
+const IS_PRIVATE = sql`coalesce((SELECT ${u.newImagesPrivate} FROM ${u} WHERE ${u.id} = ${ended.userId})
+  AND (SELECT ${k.kind} = 'website' FROM ${k} WHERE ${k.id} = ${ended.apiKeyId}), false)`
 
 // Images, usage and success in one statement: all or nothing, at one time. `greatest`, because the clock of a standby
 // that took over may be behind.

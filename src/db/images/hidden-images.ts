@@ -14,8 +14,9 @@ const HIDDEN = eachOf<{ isHidden: boolean }, 'slug'>(
 /** More than owners change before an outage. */
 const AT_MOST = 10_000
 
+// Image by image: few are moved, and a join might read all of them.
 const LEAVING = statement<{ slug: string }>('leaving_images')`
-  SELECT ${m.slug} AS slug FROM ${m} JOIN ${i} ON ${i.slug} = ${m.slug} WHERE ${i.isPrivate} LIMIT ${AT_MOST}`
+  SELECT ${m.slug} AS slug FROM ${m} WHERE (SELECT ${i.isPrivate} FROM ${i} WHERE ${i.slug} = ${m.slug}) LIMIT ${AT_MOST}`
 
 export const hiddenImageRows = ({ pool }: Database): HiddenImageRows => ({
   // In turn: however many images are asked for while Postgres is slow, they hold one connection.
