@@ -44,8 +44,15 @@ export async function whenReady(redis: RedisClient, timeoutMs = 2000): Promise<v
   if (sentence) throw new Error(sentence)
 }
 
+/** A node that is away must not keep a process from starting. */
+const NODE_WITHIN_MS = 1000
+
 /** Hosted clusters may refuse scripts, or be made for caches. @throws Error with one sentence */
 async function requireFittingCluster(redis: Cluster): Promise<void> {
+  // Otherwise the first command to each node would have to connect in its own time, too.
+  const unready = holders(redis).filter(({ status }) => status !== 'ready')
+  const connect = (node: Redis) => (node.status === 'wait' ? node.connect().catch(() => undefined) : undefined)
+  await Promise.all(unready.map((node) => Promise.all([connect(node), connected(node, NODE_WITHIN_MS)])))
   const refused = await redis.eval('return 1', 0).then(
     () => undefined,
     ({ message }: Error) => /NOPERM|unknown command/i.exec(message),

@@ -1,9 +1,9 @@
-import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { newestGenerations } from '../../src/db/generations/history.js'
 import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { chargesOf, creditsOf, givenGeneration, givenUser, givenWaiting, rowOf } from '../support/givens.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
+import { openRedis } from '../support/test-redis.js'
 import { useEasel } from './easel.js'
 import { givenProcessing, givenSucceeded, SIDE } from './given-images.js'
 
@@ -170,7 +170,7 @@ describe('jobs cancel', () => {
 
   it.skipIf(!redisAvailable)('frees the account in Redis at once, and in Postgres even without Redis', async () => {
     const url = await redisUrl()
-    const redis = new Redis(url)
+    const redis = await openRedis(url)
     try {
       const user = await givenUser(easel.db)
       const { id } = await givenGeneration(easel.db, user)

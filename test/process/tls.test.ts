@@ -14,7 +14,7 @@ import { freePort } from '../support/free-port.js'
 import { givenUser } from '../support/givens.js'
 import { givenStorage } from '../support/image-storage.js'
 import { silentLog } from '../support/service.js'
-import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
+import { createTestDatabase, redisAvailable, singleRedisUrl } from '../support/services.js'
 import { startTlsProxy } from '../support/tls-proxy.js'
 import { until } from '../support/until.js'
 
@@ -196,7 +196,7 @@ describe('TLS to Postgres', () => {
 
 describe.skipIf(!redisAvailable)('TLS to Redis', () => {
   const given = async (shown: Certificate) => {
-    const url = await redisUrl()
+    const url = await singleRedisUrl()
     const proxy = await startTlsProxy(url, shown)
     onTestFinished(() => proxy.close())
     return { plain: proxy.through(url), url: proxy.through(url).replace('redis:', 'rediss:') }
@@ -224,7 +224,7 @@ describe.skipIf(!redisAvailable)('TLS to Redis', () => {
     expect(await refusal(REDIS_URL(plain, {}))).toBe(
       'Redis takes no connection without TLS at that port: let REDIS_URL begin with rediss://.',
     )
-    expect(await refusal(REDIS_URL((await redisUrl()).replace('redis:', 'rediss:')))).toMatch(
+    expect(await refusal(REDIS_URL((await singleRedisUrl()).replace('redis:', 'rediss:')))).toMatch(
       /^Redis has no TLS where REDIS_URL leads: /,
     )
   })

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { newGenerationId } from '../../src/core/generations/generation.js'
@@ -10,10 +9,11 @@ import { webhookJobs } from '../../src/queue/queues.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { silentLog } from '../support/service.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../support/services.js'
+import { keysLike, openRedisIfAny } from '../support/test-redis.js'
 import { until } from '../support/until.js'
 import { givenQueue } from './given-queue.js'
 
-const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+const redis = await openRedisIfAny()
 afterAll(() => redis?.disconnect())
 
 describe.each([
@@ -198,7 +198,7 @@ describe.skipIf(!redisAvailable)('a delivery on Redis', () => {
     await ring('gen_a', 'gen_b', 'gen_c', 'gen_d')
     await until(() => rung >= 4, 'all rings')
     await heardOut()
-    const keys = await redis?.keys(`*${prefix}*`)
+    const keys = redis && (await keysLike(redis, `*${prefix}*`))
     expect(keys).toContain(`${prefix}:generations:meta`)
     // One hash tag in all keys, so that a Redis of several shards keeps them together.
     expect(keys?.filter((key) => !key.startsWith(`${prefix}:generations:`))).toEqual([])

@@ -1,28 +1,29 @@
 import type { Queue } from 'bullmq'
-import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cancelStore } from '../../src/db/generations/end.js'
 import { openGenerationQueue } from '../../src/queue/queues.js'
 import { createPatientRedis } from '../../src/redis/client.js'
+import type { RedisClient } from '../../src/redis/cluster.js'
 import { startProxy, type TcpProxy } from '../programs/chaos/proxy.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { chargesOf, type GivenUser, givenGeneration, givenUser, MODEL, rowOf } from '../support/givens.js'
 import { type Service, startService } from '../support/service.js'
-import { redisAvailable, redisUrl } from '../support/services.js'
+import { redisAvailable, singleRedisUrl } from '../support/services.js'
+import { emptyRedis, openRedis } from '../support/test-redis.js'
 import { until } from '../support/until.js'
 
 let gpu: A1111StandIn
 let network: TcpProxy
 let service: Service
 /** Past the network. */
-let inside: Redis
+let inside: RedisClient
 let deliveries: Queue
 
 beforeAll(async () => {
   if (!redisAvailable) return
-  const url = await redisUrl()
-  inside = new Redis(url)
+  const url = await singleRedisUrl()
+  inside = await openRedis(url)
   network = await startProxy(Number(new URL(url).port))
   gpu = await startA1111StandIn()
   service = await startService({
@@ -147,7 +148,7 @@ describe.skipIf(!redisAvailable)('a delivery', () => {
 
   it('that is lost because Redis is emptied does not stop its running generation', async () => {
     const running = await givenRunning()
-    await inside.flushdb()
+    await emptyRedis(inside)
     await expectOneRun(running)
   })
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
-import { redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
+import { lockKey, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import { redisAvailability } from '../../src/redis/client.js'
+import type { RedisClient } from '../../src/redis/cluster.js'
 import { effort, seedOf } from '../support/effort.js'
-import { redisAvailable, redisUrl } from '../support/services.js'
+import { emptyRedis, openRedisIfAny } from '../support/test-redis.js'
 import { until } from '../support/until.js'
 
-const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+const redis = await openRedisIfAny()
 afterAll(() => redis?.disconnect())
 
 const SEED = seedOf(7)
@@ -34,7 +34,7 @@ const steps = fc.array(
 
 describe.skipIf(!redis)('the single-active lock in Redis', () => {
   it(`does what a map from account to holder does, whatever the order of calls (seed ${SEED})`, async () => {
-    const client = redis as Redis
+    const client = redis as RedisClient
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         const prefix = `t${randomBytes(6).toString('hex')}`
@@ -43,7 +43,7 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
         const stored = new Set<string>()
         for (const step of sequence) {
           if (step.do === 'wipe') {
-            await client.flushdb()
+            await emptyRedis(client)
             model.clear()
             stored.clear()
           } else if (step.do === 'acquire') {
@@ -87,11 +87,11 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
   })
 
   it('can be extended by its holder only', async () => {
-    const client = redis as Redis
+    const client = redis as RedisClient
     const prefix = `t${randomBytes(6).toString('hex')}`
     const lock = redisActiveGenerationLock(client, prefix)
     await lock.acquire('a', 'gen_1')
-    const ttl = async () => client.pttl(`${prefix}:lock:a`)
+    const ttl = async () => client.pttl(lockKey(client, prefix)('a'))
     await lock.extend({ accountId: 'a', generationId: 'gen_2', ttlMs: 900_000 })
     expect(await ttl()).toBeLessThanOrEqual(15_000)
     await lock.extend({ accountId: 'a', generationId: 'gen_1', ttlMs: 900_000 })
@@ -99,7 +99,7 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
   })
 
   it('is released once Redis answers again, if its holder asked for it meanwhile', async () => {
-    const client = redis as Redis
+    const client = redis as RedisClient
     const prefix = `t${randomBytes(6).toString('hex')}`
     const availability = redisAvailability()
     const lock = redisActiveGenerationLock(client, prefix, availability)
@@ -108,13 +108,13 @@ describe.skipIf(!redis)('the single-active lock in Redis', () => {
     const failure = availability.run(() => Promise.reject(new Error('Command timed out')))
     await failure.catch(() => undefined)
     await Promise.all([lock.release('a', 'gen_1'), lock.release('b', 'gen_2')])
-    expect(await client.exists(`${prefix}:lock:a`)).toBe(1)
-    await until(async () => !(await client.exists(`${prefix}:lock:a`)), 'the release')
-    expect(await client.get(`${prefix}:lock:b`)).toBe('gen_1')
+    expect(await client.exists(lockKey(client, prefix)('a'))).toBe(1)
+    await until(async () => !(await client.exists(lockKey(client, prefix)('a'))), 'the release')
+    expect(await client.get(lockKey(client, prefix)('b'))).toBe('gen_1')
   })
 
   it('goes to exactly one of many that take it at once', async () => {
-    const lock = redisActiveGenerationLock(redis as Redis, `t${randomBytes(6).toString('hex')}`)
+    const lock = redisActiveGenerationLock(redis as RedisClient, `t${randomBytes(6).toString('hex')}`)
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => lock.acquire('a', `gen_${i}`)))
     expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
   })

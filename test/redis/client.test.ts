@@ -18,7 +18,7 @@ import { startProxy } from '../programs/chaos/proxy.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { freePort } from '../support/free-port.js'
 import { findRedis } from '../support/redis-server.js'
-import { redisAvailable, redisUrl } from '../support/services.js'
+import { redisAvailable, singleRedisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 
 const closers: (() => unknown)[] = []
@@ -30,8 +30,8 @@ const quiet = () => undefined
 type Create = (url: string, onError: () => void) => Redis
 
 async function openBehindProxy(create: Create) {
-  const proxy = await startFaultProxy(await redisUrl())
-  const redis = create(proxy.through(await redisUrl()), quiet)
+  const proxy = await startFaultProxy(await singleRedisUrl())
+  const redis = create(proxy.through(await singleRedisUrl()), quiet)
   closers.push(
     () => proxy.close(),
     () => redis.disconnect(),
@@ -94,9 +94,9 @@ describe.skipIf(!redisAvailable)('a connection to Redis', () => {
   })
 
   it.each(KINDS.slice(0, 2))('%s does not repeat a command whose answer was lost', async (_name, create) => {
-    const { port } = new URL(await redisUrl())
+    const { port } = new URL(await singleRedisUrl())
     const proxy = await startProxy(Number(port))
-    const url = new URL(await redisUrl())
+    const url = new URL(await singleRedisUrl())
     url.port = String(proxy.port)
     const redis = create(url.href, quiet)
     closers.push(

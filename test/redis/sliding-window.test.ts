@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { createFailFastRedis, whenReady } from '../../src/redis/client.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from '../../src/redis/sliding-window.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
-import { redisAvailable, redisUrl } from '../support/services.js'
+import { redisAvailable, singleRedisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 
 /** So long that no machine is too slow for it: where a test needs time to pass, it moves what is stored. */
@@ -19,7 +19,7 @@ async function openRedis(url: string): Promise<Redis> {
 }
 
 beforeAll(async () => {
-  if (redisAvailable) redis = await openRedis(await redisUrl())
+  if (redisAvailable) redis = await openRedis(await singleRedisUrl())
 })
 afterAll(() => redis?.disconnect())
 
@@ -153,7 +153,7 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
   })
 
   it('is shared by all processes', async () => {
-    const [prefix, other] = [newKey(), await openRedis(await redisUrl())]
+    const [prefix, other] = [newKey(), await openRedis(await singleRedisUrl())]
     await redisSlidingWindow(redis as Redis, prefix).hit('k', WINDOW_MS, 1)
     expect(await redisSlidingWindow(other, prefix).hit('k', WINDOW_MS, 1)).toMatchObject({ current: 2 })
     other.disconnect()
@@ -162,8 +162,8 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
   it.each(['refuse', 'stall'] as const)(
     'counts in the process while Redis is away (%s), and in Redis again once it is back',
     async (fault) => {
-      const proxy = await startFaultProxy(await redisUrl())
-      const client = await openRedis(proxy.through(await redisUrl()))
+      const proxy = await startFaultProxy(await singleRedisUrl())
+      const client = await openRedis(proxy.through(await singleRedisUrl()))
       const prefix = newKey()
       const window = redisSlidingWindow(client, prefix)
       await window.hit('k', WINDOW_MS, 2)
@@ -187,8 +187,8 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
 
   /** A server's window over a Redis that can be taken away from it. */
   async function openServer(prefix: string) {
-    const proxy = await startFaultProxy(await redisUrl())
-    const client = await openRedis(proxy.through(await redisUrl()))
+    const proxy = await startFaultProxy(await singleRedisUrl())
+    const client = await openRedis(proxy.through(await singleRedisUrl()))
     onTestFinished(async () => {
       client.disconnect()
       await proxy.close()

@@ -7,6 +7,8 @@ export interface TestServices {
   readonly postgresAdminUrl: string
   readonly templateDatabase: string
   readonly redisUrl: string | undefined
+  /** With TEST_REDIS=cluster: a cluster for each process that runs test files, as REDIS_URL names it. */
+  readonly redisClusters: readonly string[]
   /** With TEST_STORAGE=s3: the variables of a bucket. */
   readonly s3: Readonly<Record<string, string>> | undefined
   /** Compiles src/ and test/ when it is first asked: see `compiler.ts`. */
@@ -24,7 +26,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Someone's real services; a test that reached them would fill them with rubbish.
   delete process.env.DATABASE_URL
   delete process.env.REDIS_URL
-  const services = await startRunServices({ keep: process.env.TEST_KEEP === '1' })
+  const services = await startRunServices({
+    keep: process.env.TEST_KEEP === '1',
+    workers: Number(project.config.maxWorkers),
+  })
   const compiler = await startCompiler(services.directory)
   project.onTestsRerun(compiler.forget)
   project.provide('services', { ...services.provided, compilerUrl: compiler.url })

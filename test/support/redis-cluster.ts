@@ -1,4 +1,4 @@
-/** A real Redis cluster on loopback: three masters with a replica each. */
+/** A real Redis cluster on loopback: three masters, with a replica each or without. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
@@ -29,7 +29,7 @@ const NODE_TIMEOUT_MS = 2000
 const FORMED_WITHIN_MS = 60_000
 
 /** @param directory for what the nodes keep; it is the caller's to remove */
-export async function startRedisCluster(directory: string, settings: readonly string[] = []): Promise<RedisCluster> {
+export async function startRedisCluster(directory: string, { replicas = true } = {}): Promise<RedisCluster> {
   const program = findRedis()
   if (!program) throw new Error('A cluster needs redis-server or valkey-server on the PATH.')
   const nodes: ClusterNode[] = []
@@ -39,7 +39,8 @@ export async function startRedisCluster(directory: string, settings: readonly st
     await Promise.all(nodes.map(({ process }) => ended(process)))
   }
   try {
-    for (let i = 0; i < 2 * MASTERS; i++) nodes.push(await startNode(program, join(directory, `node-${i}`), settings))
+    const count = replicas ? 2 * MASTERS : MASTERS
+    for (let i = 0; i < count; i++) nodes.push(await startNode(program, join(directory, `node-${i}`)))
     for (const { port } of nodes) clients.push(new Redis(port, '127.0.0.1').on('error', () => undefined))
     const [first] = clients as [Redis]
     const masters = clients.slice(0, MASTERS)
@@ -56,7 +57,7 @@ export async function startRedisCluster(directory: string, settings: readonly st
         `the replica ${i} knows its master`,
       )
     await untilTrue(
-      async () => (await Promise.all(clients.map(isFormed))).every(Boolean),
+      async () => (await Promise.all(clients.map((it) => isFormed(it, count)))).every(Boolean),
       'every node sees all slots served and all replicas in step',
     )
     const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`)
@@ -78,14 +79,15 @@ export async function startRedisCluster(directory: string, settings: readonly st
   }
 }
 
-async function isFormed(node: Redis): Promise<boolean> {
+async function isFormed(node: Redis, count: number): Promise<boolean> {
   const facts = `${await node.call('CLUSTER', 'INFO')}`
-  const isServed = /cluster_state:ok/.test(facts) && facts.includes(`cluster_known_nodes:${2 * MASTERS}`)
+  const isServed = /cluster_state:ok/.test(facts) && facts.includes(`cluster_known_nodes:${count}`)
+  if (count === MASTERS) return isServed
   return isServed && /^connected_slaves:1|^master_link_status:up/m.test(await node.info('replication'))
 }
 
 /** A node also takes the port that is higher by 10,000, which may be somebody's: then it ends, and gets other ports. */
-async function startNode(program: string, home: string, settings: readonly string[]): Promise<ClusterNode> {
+async function startNode(program: string, home: string): Promise<ClusterNode> {
   await mkdir(home, { recursive: true })
   for (let tries = 1; tries <= 20; tries++) {
     const port = await lowPort()
@@ -96,7 +98,6 @@ async function startNode(program: string, home: string, settings: readonly strin
         ...['--save', '', '--maxmemory-policy', 'noeviction'],
         ...['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
         ...['--cluster-node-timeout', `${NODE_TIMEOUT_MS}`, '--cluster-replica-validity-factor', '0'],
-        ...settings,
       ],
       { stdio: 'ignore' },
     )

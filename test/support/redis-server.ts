@@ -55,7 +55,9 @@ const redisArguments = (directory: string, port: number): string[] => [
 ]
 
 /** With TEST_REDIS this one alone: `redis` or `valkey`. */
-const PROGRAMS = process.env.TEST_REDIS ? [`${process.env.TEST_REDIS}-server`] : ['redis-server', 'valkey-server']
+const PROGRAMS = /^(?:redis|valkey)$/.test(process.env.TEST_REDIS ?? '')
+  ? [`${process.env.TEST_REDIS}-server`]
+  : ['redis-server', 'valkey-server']
 
 export const findRedis = (): string | undefined => PROGRAMS.map(findProgram).find((found) => found !== undefined)
 

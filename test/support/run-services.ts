@@ -12,6 +12,7 @@ import { startLocalPostgres } from '../../src/local/postgres.js'
 import { registerUse } from '../../src/local/processes.js'
 import { ROOT } from './compile.js'
 import type { TestServices } from './global-setup.js'
+import { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 import { runningRedis, startRedis } from './redis-server.js'
 
 /** Speed before safety: nothing in it is worth saving. Tests that are about statistics make them themselves. */
@@ -38,8 +39,14 @@ export interface RunServices {
   end(): Promise<void>
 }
 
-/** @param options.keep use the services that the last run with `keep` has left, and leave them */
-export async function startRunServices({ keep }: { readonly keep: boolean }): Promise<RunServices> {
+interface RunOptions {
+  /** Use the services that the last run with `keep` has left, and leave them. */
+  readonly keep: boolean
+  /** How many processes run test files at a time. */
+  readonly workers: number
+}
+
+export async function startRunServices({ keep, workers }: RunOptions): Promise<RunServices> {
   // As root the servers' user must get through, which a TMPDIR of root's own may not allow.
   const parent = process.getuid?.() === 0 ? '/tmp' : tmpdir()
   const directory = await mkdtemp(join(parent, 'easel-test-'))
@@ -77,6 +84,12 @@ export async function startRunServices({ keep }: { readonly keep: boolean }): Pr
       })
     } else ends.push(postgres.stop, async () => redis?.stop())
     if (s3) ends.push(() => s3.close())
+    const clusters: RedisCluster[] = []
+    for (let i = 0; process.env.TEST_REDIS === 'cluster' && i < workers; i++) {
+      const cluster = await startRedisCluster(join(directory, `cluster-${i}`), { replicas: false })
+      ends.push(() => cluster.stop())
+      clusters.push(cluster)
+    }
     await Promise.all([migrateDatabase(postgres.url), makeLoginsCheap(postgres.adminUrl)])
     return {
       directory,
@@ -84,6 +97,7 @@ export async function startRunServices({ keep }: { readonly keep: boolean }): Pr
         postgresAdminUrl: postgres.adminUrl,
         templateDatabase: template,
         redisUrl: redis?.url,
+        redisClusters: clusters.map(({ url }) => url),
         s3: await s3?.env('easel'),
       },
       end,

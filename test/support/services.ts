@@ -66,8 +66,16 @@ export async function compiled(script: string): Promise<string> {
 /** By test file: the files of a process share this module. */
 const ownDatabases = new Map<string, Promise<number>>()
 
-/** The run's Redis, at a database number that no other test file has. */
+/** The run's Redis, which no other test file uses meanwhile; with TEST_REDIS=cluster a cluster. */
 export async function redisUrl(file = expect.getState().testPath ?? ''): Promise<string> {
+  const { redisClusters } = inject('services')
+  // The files of a process run one after the other.
+  const cluster = redisClusters[(Number(process.env.VITEST_POOL_ID) - 1) % redisClusters.length]
+  return cluster ?? singleRedisUrl(file)
+}
+
+/** A single Redis, for what is about one: a connection, what it holds, or a time when it is away. */
+export async function singleRedisUrl(file = expect.getState().testPath ?? ''): Promise<string> {
   const base = inject('services').redisUrl
   if (!base) throw new Error('This run has no Redis: skip the test with describe.skipIf(!redisAvailable).')
   const own = ownDatabases.get(file) ?? claimRedisDatabase(base)

@@ -1,10 +1,12 @@
-import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { lockKey } from '../../src/redis/active-generation-lock.js'
+import { keyPattern } from '../../src/redis/cluster.js'
 import { type A1111StandIn, startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { chargesOf, givenUser, rowOf } from '../support/givens.js'
 import { type Service, startService } from '../support/service.js'
 import { redisAvailable } from '../support/services.js'
+import { emptyRedis, keysLike, openRedis } from '../support/test-redis.js'
 import { until } from '../support/until.js'
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.js'
 import { QUICK } from '../support/worker-times.js'
@@ -100,16 +102,19 @@ describe('a worker that ends because of an error that nobody caught', () => {
 describe.skipIf(!redisAvailable)('a Redis that is flushed while generations wait and one runs', () => {
   it('gets its locks and its queue back, and all generations succeed', async () => {
     const all = await Promise.all(Array.from({ length: 6 }, submit))
-    const redis = new Redis(service.config.redisUrl as string)
+    const redis = await openRedis(service.config.redisUrl)
     await worker()
     await gpu.seen(({ path }) => path === '/sdapi/v1/txt2img')
-    await redis.flushdb()
+    await emptyRedis(redis)
     for (const { user, id } of all)
-      await until(async () => (await redis.get(`easel:lock:${user.id}`)) === id, 'the lock being back')
+      await until(async () => (await redis.get(lockKey(redis, 'easel')(user.id))) === id, 'the lock being back')
     gpu.set({ held: false })
     for (const each of all) expect(await endOf(service, each.user, each.id)).toMatchObject({ status: 'succeeded' })
     for (const each of all) expect(await chargesOf(service.db, each.user)).toEqual([['charge', -1]])
-    await until(async () => (await redis.keys('easel:lock:*')).length === 0, 'the locks being released')
+    await until(
+      async () => (await keysLike(redis, keyPattern(redis, 'easel', 'lock:'))).length === 0,
+      'the locks being released',
+    )
     redis.disconnect()
   })
 })

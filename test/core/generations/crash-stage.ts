@@ -3,7 +3,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { HeldLock } from '../../../src/core/generations/ports.js'
@@ -27,11 +26,13 @@ import { createModerator } from '../../../src/moderation/create-moderator.js'
 import { parseConfig } from '../../../src/process/config.js'
 import { openFoundation } from '../../../src/process/foundation.js'
 import { generationJobId, openGenerationQueue } from '../../../src/queue/queues.js'
+import { keyPattern } from '../../../src/redis/cluster.js'
 import { noWipeMark, redisWipeMark } from '../../../src/redis/wipe-mark.js'
 import { noEnds } from '../../support/fake-ports.js'
 import { atOnce, noFaults } from '../../support/gpu-turn.js'
 import { silentLog } from '../../support/service.js'
 import { createTestDatabase, redisAvailable, redisUrl } from '../../support/services.js'
+import { keysLike, openRedis } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 
 export type Stage = Awaited<ReturnType<typeof openStage>>
@@ -55,7 +56,7 @@ export async function openStage() {
   const log = silentLog()
   const foundation = await openFoundation(config, log, { maxConnections: 20, namespace })
   const { db, queue, lock, progress, previews } = foundation
-  const redis = config.redisUrl === undefined ? undefined : new Redis(config.redisUrl)
+  const redis = config.redisUrl === undefined ? undefined : await openRedis(config.redisUrl)
   const watch = generationWatch(db, config.databaseUrl, () => undefined)
   const jobs = openGenerationQueue(foundation.openWorkerConnection())
 
@@ -95,7 +96,7 @@ export async function openStage() {
       UPDATE idempotency_keys SET ${earlier('created_at')};
       UPDATE leases SET ${earlier('until')};
       UPDATE backends SET ${earlier('seen_at', 'changed_at')}`)
-    for (const key of (await redis?.keys(`${namespace}:lock:*`)) ?? []) {
+    for (const key of redis ? await keysLike(redis, keyPattern(redis, namespace, 'lock:')) : []) {
       const ttlMs = (await redis?.pttl(key)) ?? -1
       if (ttlMs >= 0) await redis?.pexpire(key, ttlMs - seconds * 1000)
     }

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { postgresPreviewBoard, postgresProgressBoard } from '../../../src/db/generations/live-boards.js'
+import type { RedisClient } from '../../../src/redis/cluster.js'
 import { redisPreviewBoard, redisProgressBoard } from '../../../src/redis/live-boards.js'
 import { useDatabase } from '../../support/database.js'
-import { redisAvailable, redisUrl } from '../../support/services.js'
+import { openRedisIfAny } from '../../support/test-redis.js'
 
 const context = useDatabase()
-const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+const redis = await openRedisIfAny()
 afterAll(() => redis?.disconnect())
 const prefix = `t${randomBytes(5).toString('hex')}`
 
 describe.each(['Postgres', ...(redis ? ['Redis'] : [])])('the live boards in %s', (where) => {
   const progress = () =>
-    where === 'Redis' ? redisProgressBoard(redis as Redis, prefix) : postgresProgressBoard(context.db)
+    where === 'Redis' ? redisProgressBoard(redis as RedisClient, prefix) : postgresProgressBoard(context.db)
   const previews = () =>
-    where === 'Redis' ? redisPreviewBoard(redis as Redis, prefix) : postgresPreviewBoard(context.db)
+    where === 'Redis' ? redisPreviewBoard(redis as RedisClient, prefix) : postgresPreviewBoard(context.db)
 
   it('show the latest progress of the newest attempt, whatever an older attempt still writes', async () => {
     const board = progress()

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Redis } from 'ioredis'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import { reconcile } from '../../../src/core/generations/repair/reconcile.js'
@@ -10,16 +9,21 @@ import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { leaderLease } from '../../../src/db/generations/leader-lease.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'
-import { noActiveGenerationLock, redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
+import {
+  lockKey,
+  noActiveGenerationLock,
+  redisActiveGenerationLock,
+} from '../../../src/redis/active-generation-lock.js'
+import { type RedisClient, slotPrefixes } from '../../../src/redis/cluster.js'
 import { redisWipeMark, wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import { useDatabase } from '../../support/database.js'
 import { fakeQueue, fakeWipeMark, noImages, noLog } from '../../support/fake-ports.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../../support/givens.js'
-import { redisAvailable, redisUrl } from '../../support/services.js'
+import { openRedisIfAny } from '../../support/test-redis.js'
 import { unguarded } from '../../support/unguarded.js'
 
 const context = useDatabase()
-const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+const redis = await openRedisIfAny()
 afterAll(() => redis?.disconnect())
 
 let queue = fakeQueue()
@@ -173,18 +177,21 @@ describe('images of a generation that failed', () => {
 })
 
 describe.skipIf(!redis)('locks in Redis', () => {
-  const client = redis as Redis
+  const client = redis as RedisClient
   const prefix = `t${randomBytes(5).toString('hex')}`
   const lock = client ? redisActiveGenerationLock(client, prefix) : noActiveGenerationLock
-  const wipeMark = redisWipeMark(client, prefix)
-  const holder = (user: { id: string }) => client.get(`${prefix}:lock:${user.id}`)
+  const wipeMark = client && redisWipeMark(client, prefix)
+  const forget = (...keys: string[]) => Promise.all(keys.map((key) => client.del(key)))
+  const keyOf = ({ id }: { id: string }) => lockKey(client, prefix)(id)
+  const marks = () => slotPrefixes(client, prefix).map(wipeMarkKey)
+  const holder = (user: { id: string }) => client.get(keyOf(user))
 
   it('are set anew for active generations after a wipe', async () => {
     const [one, two] = [await givenUser(context.db), await givenUser(context.db)]
     const [first, second] = [await givenGeneration(context.db, one), await givenGeneration(context.db, two)]
     await pass(false, { lock, wipeMark })
     expect([await holder(one), await holder(two)]).toEqual([first.id, second.id])
-    expect(await client.pttl(`${prefix}:lock:${one.id}`)).toBeGreaterThan(3_600_000)
+    expect(await client.pttl(keyOf(one))).toBeGreaterThan(3_600_000)
   })
 
   it('are set anew if Redis is wiped again while they are being restored', async () => {
@@ -196,11 +203,11 @@ describe.skipIf(!redis)('locks in Redis', () => {
       async keep(locks) {
         const kept = await lock.keep(locks)
         // The last page is empty.
-        if (locks.length === 0 && wipes++ === 0) await client.del(`${prefix}:lock:${user.id}`, wipeMarkKey(prefix))
+        if (locks.length === 0 && wipes++ === 0) await forget(keyOf(user), ...marks())
         return kept
       },
     }
-    await client.del(wipeMarkKey(prefix))
+    await forget(...marks())
     expect([await pass(false, { lock: wiped, wipeMark }), await holder(user)]).toEqual([false, null])
     expect([await pass(false, { lock: wiped, wipeMark }), await holder(user)]).toEqual([true, generation.id])
     expect(wipes).toBe(2)

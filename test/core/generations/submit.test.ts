@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Generation } from '../../../src/core/generations/generation.js'
 import type { ActiveGenerationLock, Delivery, GenerationQueue } from '../../../src/core/generations/ports.js'
@@ -7,15 +6,20 @@ import { SUBMIT_LOCK_MS } from '../../../src/core/generations/ports.js'
 import type { Submission, SubmissionStore } from '../../../src/core/generations/submit/ports.js'
 import { submitGeneration } from '../../../src/core/generations/submit/submit.js'
 import { submissionStore } from '../../../src/db/generations/submit/charged.js'
-import { noActiveGenerationLock, redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
+import {
+  lockKey,
+  noActiveGenerationLock,
+  redisActiveGenerationLock,
+} from '../../../src/redis/active-generation-lock.js'
+import type { RedisClient } from '../../../src/redis/cluster.js'
 import { useDatabase } from '../../support/database.js'
 import { noQueue } from '../../support/fake-ports.js'
 import { aGeneration, chargesOf, type GivenUser, givenUser, MODEL, REQUEST } from '../../support/givens.js'
-import { redisAvailable, redisUrl } from '../../support/services.js'
+import { openRedisIfAny } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 
 const context = useDatabase()
-const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+const redis = await openRedisIfAny()
 afterAll(() => redis?.disconnect())
 
 async function submitWith(
@@ -132,12 +136,12 @@ const STORED_TTL_MS = 960_000
  *    index lets one of the two in.
  */
 describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
-  const client = redis as Redis
+  const client = redis as RedisClient
   const prefix = `t${randomBytes(6).toString('hex')}`
   const lock = client ? redisActiveGenerationLock(client, prefix) : noActiveGenerationLock
-  const holderOf = ({ id }: GivenUser) => client.get(`${prefix}:lock:${id}`)
-  const givenLock = ({ id }: GivenUser, holder: string, ttlMs: number) =>
-    client.set(`${prefix}:lock:${id}`, holder, 'PX', ttlMs)
+  const keyOf = (id: string) => lockKey(client, prefix)(id)
+  const holderOf = ({ id }: GivenUser) => client.get(keyOf(id))
+  const givenLock = ({ id }: GivenUser, holder: string, ttlMs: number) => client.set(keyOf(id), holder, 'PX', ttlMs)
 
   const submit: typeof submitWith = (user, ports) => submitWith(user, { lock, ...ports })
   const storeAndExtend = async ({ accountId, ...generation }: Generation) => {
@@ -161,7 +165,7 @@ describe.skipIf(!redis)('a lock whose holder Postgres does not know', () => {
   ])('is taken over when it %s', async (_why, ttlMs) => {
     const user = await givenUser(context.db)
     await givenLock(user, 'gen_lost', ttlMs || STORED_TTL_MS)
-    if (!ttlMs) await client.persist(`${prefix}:lock:${user.id}`)
+    if (!ttlMs) await client.persist(keyOf(user.id))
     const { id } = await submit(user)
     expect(await holderOf(user)).toBe(id)
     // The lost one's submit, had it been paused since its insert.

@@ -1,16 +1,17 @@
 /** A service in order, with a bit of everything, for the audit to find fault with. */
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { beforeEach } from 'vitest'
 import type { Generation } from '../../../src/core/generations/generation.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { parseConfig } from '../../../src/process/config.js'
 import { auditService } from '../../../src/process/foundation.js'
+import type { RedisClient } from '../../../src/redis/cluster.js'
 import { type Easel, useEasel } from '../../cli/easel.js'
 import { givenImage, givenProcessing, SIDE } from '../../cli/given-images.js'
 import { type GivenUser, givenGeneration, givenUser } from '../../support/givens.js'
 import { redisUrl } from '../../support/services.js'
+import { emptyRedis, openRedis } from '../../support/test-redis.js'
 import { unguarded } from '../../support/unguarded.js'
 
 export interface How {
@@ -95,11 +96,11 @@ async function givenSucceeded(easel: Easel, user: GivenUser, batchSize: number):
 }
 
 /** Works on the file's Redis, empty at first. */
-export async function withRedis<T>(work: (redis: Redis, env: { REDIS_URL: string }) => Promise<T>): Promise<T> {
+export async function withRedis<T>(work: (redis: RedisClient, env: { REDIS_URL: string }) => Promise<T>): Promise<T> {
   const url = await redisUrl()
-  const redis = new Redis(url)
+  const redis = await openRedis(url)
   try {
-    await redis.flushdb()
+    await emptyRedis(redis)
     return await work(redis, { REDIS_URL: url })
   } finally {
     redis.disconnect()

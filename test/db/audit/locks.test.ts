@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { newGenerationId } from '../../../src/core/generations/generation.js'
-import { redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
+import { lockKey, redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
 import { redisAvailable } from '../../support/services.js'
 import { useAudited, withRedis } from './audited.js'
 
@@ -44,7 +44,7 @@ describe.skipIf(!redisAvailable)('locks in Redis', () => {
   it('are a violation if they never expire, though nothing is known of their job', async () => {
     await withRedis(async (redis, env) => {
       await redisActiveGenerationLock(redis, 'easel').acquire('a', newGenerationId())
-      await redis.persist('easel:lock:a')
+      await redis.persist(lockKey(redis, 'easel')('a'))
       expect(await violated(env)).toEqual({ 'locks-belong-to-active-jobs': 1 })
     })
   })

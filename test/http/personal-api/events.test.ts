@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { postgresPreviewBoard, postgresProgressBoard } from '../../../src/db/generations/live-boards.js'
 import { redisPreviewBoard, redisProgressBoard } from '../../../src/redis/live-boards.js'
@@ -8,8 +7,9 @@ import { call, expectPersonalError } from '../../support/client.js'
 import { openEvents } from '../../support/event-source.js'
 import { type GivenUser, givenGeneration, givenUser, givenWaiting, MODEL } from '../../support/givens.js'
 import { startService, useService } from '../../support/service.js'
-import { redisAvailable, redisUrl } from '../../support/services.js'
+import { redisAvailable } from '../../support/services.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
+import { openRedis } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 
 const context = useService({ env: { RATE_LIMIT_MAX: '1000' } })
@@ -25,7 +25,7 @@ async function follow({ key }: GivenUser, id: string, url = context.service.url)
 async function boards() {
   const { db, namespace } = context.service
   if (!redisAvailable) return { progress: postgresProgressBoard(db), previews: postgresPreviewBoard(db) }
-  const redis = new Redis(await redisUrl())
+  const redis = await openRedis()
   onTestFinished(() => redis.disconnect())
   return { progress: redisProgressBoard(redis, namespace), previews: redisPreviewBoard(redis, namespace) }
 }

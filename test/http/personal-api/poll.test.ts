@@ -1,12 +1,11 @@
-import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { postgresProgressBoard } from '../../../src/db/generations/live-boards.js'
 import { redisProgressBoard } from '../../../src/redis/live-boards.js'
 import { call, expectPersonalError } from '../../support/client.js'
 import { type GivenUser, givenGeneration, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
-import { redisAvailable, redisUrl } from '../../support/services.js'
 import { standInWorker } from '../../support/stand-in-worker.js'
+import { openRedisIfAny } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 
 const context = useService({ env: { RATE_LIMIT_MAX: '1000', CDN_BASE_URL: 'https://cdn.test/images' } })
@@ -49,7 +48,7 @@ describe('GET /api/v1/generate/{id}', () => {
     const owner = await givenUser(db)
     const { id } = await givenGeneration(db, owner)
     await worker().claim()
-    const redis = redisAvailable ? new Redis(await redisUrl()) : undefined
+    const redis = await openRedisIfAny()
     const board = redis ? redisProgressBoard(redis, namespace) : postgresProgressBoard(db)
     for (const [progress, shown] of [
       [0.1234, '0.12'],

@@ -1,11 +1,12 @@
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newApiKey } from '../../../src/core/accounts/api-key.js'
+import { keyNamer, type RedisClient } from '../../../src/redis/cluster.js'
 import { type Answer, call, expectCreateError, expectPersonalError, PROMPT } from '../../support/client.js'
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.js'
 import { type GivenUser, givenKey, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
-import { redisAvailable, redisUrl } from '../../support/services.js'
+import { redisAvailable, singleRedisUrl } from '../../support/services.js'
+import { openRedis } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 
 /** So long that no machine is too slow for it. */
@@ -173,12 +174,12 @@ describe.skipIf(!redisAvailable)('two servers on one Redis', () => {
 describe.skipIf(!redisAvailable)('while Redis is away', () => {
   let proxy: FaultProxy
   const context = useService(async () => {
-    proxy = await startFaultProxy(await redisUrl())
-    return { env: { ...env, REDIS_URL: proxy.through(await redisUrl()) } }
+    proxy = await startFaultProxy(await singleRedisUrl())
+    return { env: { ...env, REDIS_URL: proxy.through(await singleRedisUrl()) } }
   })
-  let redis: Redis
+  let redis: RedisClient
   beforeAll(async () => {
-    redis = new Redis(await redisUrl())
+    redis = await openRedis(await singleRedisUrl())
   })
   afterAll(async () => {
     redis.disconnect()
@@ -191,7 +192,7 @@ describe.skipIf(!redisAvailable)('while Redis is away', () => {
       const { url, db, namespace } = context.service
       const owner = await givenUser(db)
       await account(url, owner.key)
-      return redis.exists(`${namespace}:rate:personal:${owner.id}`)
+      return redis.exists(keyNamer(redis, namespace)(`rate:personal:${owner.id}`))
     }, 'a count in Redis')
 
   it.each(['refuse', 'stall'] as const)(

@@ -1,19 +1,19 @@
 /** What the tests of the playground share: over HTTP, and in a browser. */
-import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
 import { postgresPreviewBoard, postgresProgressBoard } from '../../../src/db/generations/live-boards.js'
 import { redisPreviewBoard, redisProgressBoard } from '../../../src/redis/live-boards.js'
 import { givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser, type UserOptions } from '../../support/givens.js'
 import type { Service } from '../../support/service.js'
-import { redisAvailable, redisUrl } from '../../support/services.js'
+import { redisAvailable } from '../../support/services.js'
+import { openRedis } from '../../support/test-redis.js'
 
 export const HOSTILE = `</textarea><script>alert(1)</script>\n"it's" <b>$HOME \`id\`\\ & \u202Edlrow`
 
 /** Where a worker of this service shows progress and previews. */
 export async function boardsOf({ db, namespace }: Service) {
   if (!redisAvailable) return { progress: postgresProgressBoard(db), previews: postgresPreviewBoard(db) }
-  const redis = new Redis(await redisUrl())
+  const redis = await openRedis()
   onTestFinished(() => redis.disconnect())
   return { progress: redisProgressBoard(redis, namespace), previews: redisPreviewBoard(redis, namespace) }
 }
