@@ -180,7 +180,7 @@ describe.skipIf(!caddy)('caddy', () => {
 })
 
 it.skipIf(!shellcheck)('shellcheck finds nothing in our scripts', async () => {
-  await run('shellcheck', ['deploy/upgrade', 'deploy/caddy/caddy'])
+  await run('shellcheck', ['deploy/upgrade', 'deploy/caddy/caddy', 'deploy/kubernetes/apply'])
 })
 
 it.skipIf(!hadolint)('hadolint finds nothing in the Dockerfile', async () => {
