@@ -372,6 +372,18 @@ describe('the number of workers by the queue', () => {
   })
 })
 
+it('makes of the alerts an object of the Prometheus operator, as the docs say', async () => {
+  const [, command = ''] = /```sh\n([^`]*PrometheusRule[^`]*)```/.exec(textOf('docs/kubernetes.md')) ?? []
+  const made = command.trim().replace('kubectl apply -f -', 'cat')
+  const { stdout } = await promisify(execFile)('sh', ['-c', made], { cwd: ROOT })
+  const groups: readonly { readonly rules: readonly { readonly alert: string }[] }[] = parse(
+    textOf('deploy/prometheus/alerts.yml'),
+  ).groups
+  const rules = groups[0]?.rules.filter(({ alert }) => alert !== 'EaselProcessMissing')
+  expect(rules?.length).toBeGreaterThan(10)
+  expect(parse(stdout)).toMatchObject({ kind: 'PrometheusRule', spec: { groups: [{ name: 'easel', rules }] } })
+})
+
 describe('deploy/kubernetes/apply', () => {
   /** Runs it with a kubectl that writes down what it is asked. */
   async function apply(stateOfTheJob: string) {
