@@ -100,6 +100,8 @@ export function imageAnswerLimit() {
         socket.off('close', end)
         slots.ofAnswer()
       }
+      // The calls of one request share its answer: more listeners than usual are no leak.
+      raw.setMaxListeners(0)
       raw.once('close', end)
       // Node emits no "close" on an answer that waits behind another one.
       socket.once('close', end)
