@@ -6,6 +6,8 @@ import { startRunServices } from './run-services.js'
 export interface TestServices {
   readonly postgresAdminUrl: string
   readonly templateDatabase: string
+  /** With TEST_POSTGRES=pgbouncer: where PgBouncer is, as host:port. */
+  readonly poolerAddress: string | undefined
   readonly redisUrl: string | undefined
   /** With TEST_REDIS=cluster: a cluster for each process that runs test files, as REDIS_URL names it. */
   readonly redisClusters: readonly string[]

@@ -12,6 +12,7 @@ import { startLocalPostgres } from '../../src/local/postgres.js'
 import { registerUse } from '../../src/local/processes.js'
 import { ROOT } from './compile.js'
 import type { TestServices } from './global-setup.js'
+import { startPgBouncer } from './pgbouncer.js'
 import { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 import { runningRedis, startRedis } from './redis-server.js'
 
@@ -84,6 +85,9 @@ export async function startRunServices({ keep, workers }: RunOptions): Promise<R
       })
     } else ends.push(postgres.stop, async () => redis?.stop())
     if (s3) ends.push(() => s3.close())
+    const pooler =
+      process.env.TEST_POSTGRES === 'pgbouncer' ? await startPgBouncer(directory, postgres.adminUrl) : undefined
+    if (pooler) ends.push(pooler.stop)
     const clusters: RedisCluster[] = []
     for (let i = 0; process.env.TEST_REDIS === 'cluster' && i < workers; i++) {
       const cluster = await startRedisCluster(join(directory, `cluster-${i}`), { replicas: false })
@@ -96,6 +100,7 @@ export async function startRunServices({ keep, workers }: RunOptions): Promise<R
       provided: {
         postgresAdminUrl: postgres.adminUrl,
         templateDatabase: template,
+        poolerAddress: pooler?.address,
         redisUrl: redis?.url,
         redisClusters: clusters.map(({ url }) => url),
         s3: await s3?.env('easel'),

@@ -49,7 +49,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const storage = await givenStorage(options.inFiles)
   const namespace = `t${randomBytes(6).toString('hex')}`
   const environment = {
-    DATABASE_URL: database.url,
+    ...database.env,
     ...(redis && { REDIS_URL: await redisUrl() }),
     ...storage.env,
     BASE_URL: 'http://easel.test',

@@ -8,6 +8,8 @@ import { REDIS_DATABASES } from './redis-server.js'
 
 export interface TestDatabase {
   readonly url: string
+  /** What a process that serves is given: with TEST_POSTGRES=pgbouncer through PgBouncer. */
+  readonly env: { readonly DATABASE_URL: string; readonly DATABASE_LISTEN_URL?: string }
   /** Ends the connections that are left. Not needed for tidiness: the server goes with the run. */
   drop(): Promise<void>
 }
@@ -28,8 +30,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 function databaseOf(name: string): TestDatabase {
   const url = new URL(inject('services').postgresAdminUrl)
   url.pathname = name
+  const { poolerAddress } = inject('services')
+  const pooled = poolerAddress && Object.assign(new URL(url), { host: poolerAddress }).href
   return {
     url: url.href,
+    env: pooled ? { DATABASE_URL: pooled, DATABASE_LISTEN_URL: url.href } : { DATABASE_URL: url.href },
     drop: () => asAdmin(async (admin) => void (await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
   }
 }
