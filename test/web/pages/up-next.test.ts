@@ -70,6 +70,27 @@ describe('Up next', () => {
     expect((await send(cookie, 'GET', '/playground/up-next')).location).toBe('/playground')
   })
 
+  it('is shown to its end also where the last idea begins, or is drawn, before the page looks again', async () => {
+    const { user, cookie } = await signedIn()
+    await send(cookie, 'POST', '/playground', FORM)
+    await send(cookie, 'POST', '/playground', { ...LATER, prompt: 'the last one' })
+    const first = await activeOf(context.service, user)
+    await worker().succeed(await worker().claim())
+    const next = await until(async () => {
+      const active = await activeOf(context.service, user)
+      return active?.prompt === 'the last one' && active
+    }, 'the last one')
+    const events = `/playground/${first.id}/events`
+    expect((await send(cookie, 'GET', events)).html).toContain(`/playground/${next.id}/events`)
+    await worker().succeed(await worker().claim())
+    for (const path of [events, '/playground/up-next']) {
+      const { html } = await sendInPlace(cookie, path)
+      const [, stage = '', strip = ''] = html.split('hx-target="#')
+      expect(stage).toMatch(/^stage.*alt="the last one"/s)
+      expect(strip.match(/alt="the last one"/g)).toHaveLength(2)
+    }
+  })
+
   it('is put into order, paused, gone on with and cleared', async () => {
     const { user, cookie } = await signedIn()
     await send(cookie, 'POST', '/playground/up-next', { do: 'pause' })

@@ -1,9 +1,12 @@
 /** The parts of the page that change in place. */
 import type { ComponentChildren } from 'preact'
+import type { PastGeneration } from '../../../core/generations/history.js'
 import { goesOn, type UpNext } from '../../../core/up-next/up-next.js'
 import { Credits } from '../../parts/layout.js'
 import { useTexts } from '../../texts/texts.js'
-import { Partial } from './stage.js'
+import { ActiveStage, type ImageUrls, Partial, Result } from './stage.js'
+import type { stateNow } from './state.js'
+import { Strip } from './strip.js'
 import { UpNextList, type UpNextView } from './up-next.js'
 
 export interface GenerateProps {
@@ -52,6 +55,7 @@ export function Generate({ running, cost, held, upNext, editing = false }: Gener
 }
 
 interface ChangesProps {
+  /** Undefined: it stays. */
   readonly stage: ComponentChildren
   /** What the strip holds; undefined: it stays. */
   readonly strip?: ComponentChildren
@@ -65,7 +69,7 @@ interface ChangesProps {
 /** The parts of the page that change when a generation begins or ends. */
 export const Changes = ({ stage, strip, running, credits, upNext, unasked }: ChangesProps) => (
   <>
-    <Partial of="#stage">{stage}</Partial>
+    {stage && <Partial of="#stage">{stage}</Partial>}
     {strip && <Partial of="#strip">{strip}</Partial>}
     <UpNextChanges {...{ running, credits, upNext }} />
     <Partial of="#credits">
@@ -74,6 +78,23 @@ export const Changes = ({ stage, strip, running, credits, upNext, unasked }: Cha
     {!unasked && <Partial of="#problem" />}
   </>
 )
+
+interface ChangesNowProps {
+  readonly now: Awaited<ReturnType<typeof stateNow>>
+  /** Whose end is told. */
+  readonly ended?: PastGeneration
+  readonly urls: ImageUrls
+  readonly unasked?: boolean
+}
+
+/** The same by what is so now: another one may have begun, or ended, meanwhile. */
+export const ChangesNow = ({ now, ended, urls, unasked = false }: ChangesNowProps) => {
+  const { active, latest, recent, credits, upNext } = now
+  const shown = latest?.finishedAt ? latest : ended
+  const stage = active ? <ActiveStage active={active} /> : shown && <Result of={shown} recent={recent} urls={urls} />
+  const strip = <Strip of={recent} urls={urls} />
+  return <Changes {...{ stage, strip, credits, upNext, unasked }} running={active !== undefined} />
+}
 
 /** Those that change with what is up next. */
 export const UpNextChanges = ({ running, credits, upNext }: Pick<ChangesProps, 'running' | 'credits' | 'upNext'>) => (

@@ -20,7 +20,7 @@ import { isFragment } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { inWords, nameInWords } from '../../texts/refusals.js'
-import { Changes } from './changes.js'
+import { Changes, ChangesNow } from './changes.js'
 import { bodyOf, type Form, formBody, formOf, submitBody } from './form.js'
 import { HoldWarning } from './hold.js'
 import { type Problem, ProblemNotice } from './playground-form.js'
@@ -28,10 +28,9 @@ import { PlaygroundPage } from './playground-page.js'
 import { planProblem, problemOf } from './problems.js'
 import { applied, NamingAsked, settingsProblem } from './saved-settings.js'
 import { savedSettingsRoutes } from './saved-settings-routes.js'
-import { type Active, ActiveStage, EndedStage, Result } from './stage.js'
-import { activeOf, creditsOf, recentOf, stateOf, upNextOf } from './state.js'
+import { type Active, ActiveStage, EndedStage } from './stage.js'
+import { activeOf, creditsOf, latestOf, recentOf, stateNow, stateOf, upNextOf } from './state.js'
 import { streamRoutes } from './stream-routes.js'
-import { Strip } from './strip.js'
 import { sendUpNext, upNextRoutes } from './up-next-routes.js'
 import { ASKED, formFor, modelOf, type Offer, type Shown, visitQuery } from './visit.js'
 
@@ -55,17 +54,17 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   ) => {
     const signedIn = sessionOf(request)
     const { id } = signedIn.caller.account
-    const [enabled, usual, readinessOf, active, recent, { items }, upNext, saved] = await Promise.all([
+    const [enabled, usual, readinessOf, active, recent, previous, upNext, saved] = await Promise.all([
       ports.models.listEnabled(),
       ports.models.findDefault(),
       readinessByModel(ports.estimates),
       activeOf(ports, request),
       recentOf(ports, id),
-      ports.history.generations(id, {}, { limit: 1, after: undefined }),
+      latestOf(ports, id),
       upNextOf(ports, id),
       ports.savedSettings.list(id),
     ])
-    const latest = active?.generation ?? items[0]
+    const latest = active?.generation ?? previous
     const shown = await asked({ models: enabled, usual }, latest && formOf(latest, modelOf(enabled, latest)))
     const isFresh = latest?.finishedAt && Date.now() - latest.finishedAt.getTime() < SHOWN_MS
     const ended = shown.source ?? (isFresh ? latest : undefined)
@@ -198,15 +197,14 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
   /** Sends what a generation that has just begun or ended changes on the page. */
   async function sendChanges(request: FastifyRequest, reply: FastifyReply, id: string, creditsLeft?: number) {
     const state = await stateOf(ports, request, id)
+    if (hasEnded(state.now))
+      return sendFragment(
+        reply,
+        <ChangesNow now={await stateNow(ports, request)} ended={state.generation} urls={ports.images} />,
+      )
     const credits = creditsLeft ?? (await creditsOf(ports, request))
-    const running = !hasEnded(state.now)
     const upNext = await upNextOf(ports, request.caller.account.id)
-    if (running)
-      return sendFragment(reply, <Changes stage={<ActiveStage active={state} />} {...{ running, credits, upNext }} />)
-    const recent = await recentOf(ports, request.caller.account.id)
-    const stage = <Result of={state.generation} recent={recent} urls={ports.images} />
-    const strip = <Strip of={recent} urls={ports.images} />
-    return sendFragment(reply, <Changes {...{ stage, strip, running, credits, upNext }} />)
+    return sendFragment(reply, <Changes stage={<ActiveStage active={state} />} running {...{ credits, upNext }} />)
   }
 
   app.get('/playground/:id/result', { schema: { params } }, async (request, reply) => {

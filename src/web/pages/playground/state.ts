@@ -56,3 +56,25 @@ export async function recentOf({ history }: WebsitePorts, accountId: string): Pr
   const { items } = await history.generations(accountId, filter, { limit: RECENT, after: undefined })
   return items.filter(({ images }) => images.length > 0)
 }
+
+/** The account's latest generation, whatever became of it. */
+export async function latestOf({ history }: WebsitePorts, accountId: string): Promise<PastGeneration | undefined> {
+  const { items } = await history.generations(accountId, {}, { limit: 1, after: undefined })
+  return items[0]
+}
+
+/**
+ * What is up next, what is drawn, and what was drawn of late. Read in this order: an idea that begins or ends meanwhile
+ * is found in one of them.
+ */
+export async function stateNow(ports: WebsitePorts, request: FastifyRequest) {
+  const { id } = request.caller.account
+  const upNext = await upNextOf(ports, id)
+  const active = await activeOf(ports, request)
+  const [latest, recent, credits] = await Promise.all([
+    latestOf(ports, id),
+    recentOf(ports, id),
+    creditsOf(ports, request),
+  ])
+  return { upNext, active, latest, recent, credits }
+}

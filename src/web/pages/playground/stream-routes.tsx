@@ -10,10 +10,9 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { createEventStreams, sendEvents } from '../../../http/shared/server-sent-events.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import { TextsOfPage } from '../../texts/texts.js'
-import { Changes } from './changes.js'
-import { ActiveState, Partial, Preview, ProgressBar, Result } from './stage.js'
-import { creditsOf, recentOf, stateOf, upNextOf } from './state.js'
-import { Strip } from './strip.js'
+import { ChangesNow } from './changes.js'
+import { ActiveState, Partial, Preview, ProgressBar } from './stage.js'
+import { stateNow, stateOf } from './state.js'
 
 const params = z.object({ id: z.string() })
 const HOLD_EVERY_MS = 2000
@@ -44,10 +43,7 @@ export function streamRoutes(app: App, { ports }: WebsiteOptions): void {
             <ActiveState active={state} />
           </Partial>,
         )
-      const [recent, upNext] = await Promise.all([recentOf(ports, account.id), upNextOf(ports, account.id)])
-      const stage = <Result of={state.generation} recent={recent} urls={ports.images} />
-      const strip = <Strip of={recent} urls={ports.images} />
-      tell(<Changes {...{ stage, strip, upNext }} running={false} credits={await creditsOf(ports, request)} />)
+      tell(<ChangesNow now={await stateNow(ports, request)} ended={state.generation} urls={ports.images} />)
       stream.end({ event: 'close', data: 'end' })
     }
     const showHold = async () => {

@@ -1,13 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { goesOn } from '../../../core/up-next/up-next.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { sendFragment } from '../../parts/layout.js'
 import { isFragment } from '../../shared/answers.js'
 import type { WebsitePorts } from '../../shared/ports.js'
-import { Changes, UpNextChanges } from './changes.js'
-import { ActiveStage } from './stage.js'
-import { activeOf, creditsOf, recentOf, upNextOf } from './state.js'
-import { Strip } from './strip.js'
+import { ChangesNow, UpNextChanges } from './changes.js'
+import { creditsOf, stateNow, upNextOf } from './state.js'
 
 const params = z.object({ id: z.uuid() })
 const ofList = z.object({ do: z.enum(['pause', 'go-on', 'clear']) })
@@ -17,17 +16,11 @@ const ofIdea = z.object({ do: z.enum(['up', 'down', 'remove']) })
 export function upNextRoutes(app: App, ports: WebsitePorts): void {
   app.get('/playground/up-next', async (request, reply) => {
     if (!isFragment(request)) return reply.redirect('/playground', 303)
-    const active = await activeOf(ports, request)
-    if (!active) return sendUpNext(ports, request, reply)
-    const { id } = request.caller.account
-    const [credits, upNext, recent] = await Promise.all([
-      creditsOf(ports, request),
-      upNextOf(ports, id),
-      recentOf(ports, id),
-    ])
-    const stage = <ActiveStage active={active} />
-    const strip = <Strip of={recent} urls={ports.images} />
-    return sendFragment(reply, <Changes {...{ stage, strip, credits, upNext }} running unasked />)
+    const now = await stateNow(ports, request)
+    // The next one begins in a moment; what stands on the stage stays there until then.
+    if (!now.active && goesOn(now.upNext))
+      return sendFragment(reply, <UpNextChanges running={false} credits={now.credits} upNext={now.upNext} />)
+    return sendFragment(reply, <ChangesNow now={now} urls={ports.images} unasked />)
   })
 
   app.post('/playground/up-next', { schema: { body: ofList } }, async (request, reply) => {
