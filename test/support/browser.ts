@@ -1,24 +1,13 @@
 /** The website in a real Chromium. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, describe, expect } from 'vitest'
-import { findChromium } from './programs.js'
-
-const executablePath = await findChromium()
+import { chromiumPath, launchChromium, STILL, scrollsSideways, violationsOf } from './chromium.js'
 
 /** `describe` for tests that need a browser: skipped where there is none, after a line that says so. */
-export const describeInBrowser: ReturnType<typeof describe.skipIf> = describe.skipIf(executablePath === undefined)
+export const describeInBrowser: ReturnType<typeof describe.skipIf> = describe.skipIf(chromiumPath === undefined)
 
-const ARGUMENTS = [
-  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage'],
-]
 /** Of the images, by the tests' BASE_URL; the server under test listens elsewhere. */
 const IMAGES = 'http://easel.test/cdn/'
-/** Colours that are still changing would be measured as they are then. */
-const STILL = { reducedMotion: 'reduce' } as const
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export interface Tab {
   readonly page: Page
@@ -47,7 +36,7 @@ export function useBrowser() {
   return {
     /** @param cookie of `givenSession`; without one nobody is signed in */
     async open(origin: string, cookie?: string, options: BrowserContextOptions = {}): Promise<Tab> {
-      browser ??= chromium.launch({ executablePath: executablePath as string, args: ARGUMENTS })
+      browser ??= launchChromium()
       const context = await (await browser).newContext({
         baseURL: origin,
         viewport: { width: 1280, height: 850 },
@@ -80,7 +69,7 @@ export function useBrowser() {
         if (![`${origin}/`, IMAGES].some((own) => url.startsWith(own)) && !/^(data|blob):/.test(url))
           problems.push(`asked elsewhere: ${url}`)
       })
-      return { page, context, violations: () => violationsOf(page), scrollsSideways: () => scrolls(page) }
+      return { page, context, violations: () => violationsOf(page), scrollsSideways: () => scrollsSideways(page) }
     },
     /** For what a test provokes on purpose. */
     problems,
@@ -96,33 +85,3 @@ const DENIAL = `for (const name of ['localStorage', 'sessionStorage', 'indexedDB
   })
 Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })
 delete window.Notification`
-
-async function violationsOf(page: Page): Promise<string[]> {
-  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE)
-  return page.evaluate(async () => {
-    const { axe, document, innerWidth } = globalThis as unknown as AxeWindow
-    // Of the page as it was last time, in other colours, only these are judged.
-    const page = `${innerWidth} ${document.documentElement.outerHTML}`
-    const isSame = axe.judged === page
-    axe.judged = page
-    const all = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
-    const { violations } = await axe.run('html', { runOnly: isSame ? ['color-contrast'] : all })
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join('; ')}`)
-  })
-}
-
-interface AxeWindow {
-  readonly axe: { judged?: string; run(on: unknown, how: object): Promise<AxeResults> }
-  readonly document: { readonly documentElement: { readonly outerHTML: string } }
-  readonly innerWidth: number
-}
-
-interface AxeResults {
-  readonly violations: readonly {
-    readonly id: string
-    readonly nodes: readonly { readonly target: readonly string[] }[]
-  }[]
-}
-
-const scrolls = (page: Page): Promise<boolean> =>
-  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')

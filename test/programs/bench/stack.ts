@@ -32,8 +32,11 @@ export async function benchDirectory(): Promise<string> {
 
 export type BenchStack = Awaited<ReturnType<typeof startBenchStack>>
 
-/** Easel's server (`npm run build` has built it) over a durable Postgres and a Redis, both our own. */
-export async function startBenchStack() {
+/**
+ * Easel's server (`npm run build` has built it) over a durable Postgres and a Redis, both our own.
+ * @param own of every process beside what all have
+ */
+export async function startBenchStack(own: Environment = {}) {
   const directory = await benchDirectory()
   const closers: (() => Promise<unknown> | undefined)[] = [
     () => rm(directory, { recursive: true, force: true, maxRetries: 5 }),
@@ -67,6 +70,7 @@ export async function startBenchStack() {
       RATE_LIMIT_MAX: '1000000',
       // All clients have this address, as behind a proxy.
       TRUST_PROXY: '127.0.0.1',
+      ...own,
     }
     const launch = async (script: readonly string[], extra: Environment = {}): Promise<Started> => {
       const started = await startProcess(script, { ...env, ...extra })
@@ -98,9 +102,9 @@ export async function startBenchStack() {
 }
 
 async function startProcess(script: readonly string[], env: Environment): Promise<Started> {
-  const port = await freePort()
   // A worker answers /ready there.
   const variable = script[0] === WORKER ? 'METRICS_PORT' : 'PORT'
+  const port = env[variable] ?? (await freePort())
   const begun = performance.now()
   const child: ChildProcess = spawn(process.execPath, script, {
     stdio: ['ignore', 'ignore', 'inherit'],
