@@ -128,6 +128,7 @@ if (form) {
   form.addEventListener('click', (event) => {
     if (event.target.name === 'slug') selectTo(event.target, event.shiftKey)
   })
+  form.querySelector('.all').addEventListener('click', () => selectAll(true))
   form.addEventListener('reset', (event) => {
     event.preventDefault()
     selectAll(false)
@@ -208,12 +209,16 @@ if (sizes) {
   showSize()
 }
 
-// The place in a long gallery, for who comes back to it: how many pictures there were, and where the page stood.
+// The place in a long gallery, for who comes back to it: how many pictures there were, where the page stood, and which picture
+// had the focus.
 const place = history.state?.place
 if (form) {
   history.scrollRestoration = 'manual'
   addEventListener('pagehide', () => {
-    history.replaceState({ ...history.state, place: { count: pictures().length, top: scrollY } }, '')
+    history.replaceState(
+      { ...history.state, place: { count: pictures().length, top: scrollY, at: current()?.href } },
+      '',
+    )
   })
 }
 const goBack = async () => {
@@ -230,6 +235,9 @@ const goBack = async () => {
     }
   }
   scrollTo(0, place.top)
+  pictures()
+    .find(({ href }) => href === place.at)
+    ?.focus({ preventScroll: true })
 }
 const [arrival] = performance.getEntriesByType('navigation')
 if (form && place && arrival?.type !== 'navigate') void goBack()

@@ -158,7 +158,7 @@ describeInBrowser('the gallery in a browser', () => {
   })
 
   it('comes back to the same place, even after the image’s page was loaded anew', async () => {
-    const { page } = await open(Array.from({ length: 90 }, (_, n) => ({ size: sizeOf(n) })))
+    const { page, slugs } = await open(Array.from({ length: 90 }, (_, n) => ({ size: sizeOf(n) })))
     const pictures = page.locator('.picture')
     for (const shown of [80, 90]) {
       await page.locator('.more').scrollIntoViewIfNeeded()
@@ -172,5 +172,26 @@ describeInBrowser('the gallery in a browser', () => {
     await page.goBack()
     await expect.poll(() => pictures.count()).toBe(90)
     await expect.poll(() => page.evaluate('scrollY')).toBe(before)
+    await expect.poll(() => page.evaluate('document.activeElement.pathname')).toBe(`/image/${slugs[60]}`)
+  })
+
+  it('selects all that are shown with a finger', async () => {
+    const { cookie } = await open([{}, {}, {}])
+    const phone = await browser.open(origin, cookie, { viewport: { width: 390, height: 800 }, hasTouch: true })
+    await phone.page.goto('/gallery')
+    await phone.page.getByRole('checkbox', { name: 'Select this image' }).first().tap()
+    await phone.page.getByRole('button', { name: 'Select all' }).tap()
+    await phone.page.getByText('3 selected').waitFor()
+    expect(await phone.violations()).toEqual([])
+    await page.close()
+  })
+
+  it('offers nothing where no script runs that needs one', async () => {
+    const { cookie } = await open([{}])
+    const { page } = await browser.open(origin, cookie, { javaScriptEnabled: false })
+    await page.goto('/gallery')
+    expect(await page.getByRole('radio', { name: 'Small' }).isVisible()).toBe(false)
+    expect(await page.getByRole('button', { name: 'Select all' }).isVisible()).toBe(false)
+    expect(await page.getByRole('button', { name: 'Compare two' }).isVisible()).toBe(true)
   })
 })

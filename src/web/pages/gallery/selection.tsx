@@ -31,6 +31,9 @@ export const SelectionBar = ({ folders, open }: { folders: readonly Folder[]; op
   return (
     <div id="selection-bar" class="card row" role="toolbar" aria-label={words.label}>
       <output class="count" />
+      <button class="small plain all" type="button">
+        {words.all}
+      </button>
       <span class="row">
         <select name="folder" aria-label={folderWords.folder}>
           <option value="">{words.intoFolder}</option>

@@ -81,6 +81,7 @@ export const gallery: Texts['gallery'] = {
     makePrivate: 'Privat machen',
     makePublic: 'Öffentlich machen',
     remove: 'Löschen',
+    all: 'Alle auswählen',
     none: 'Auswahl aufheben',
     added: (count, folder) => `${words.images(count)} ${count === 1 ? 'ist' : 'sind'} jetzt in ${folder}.`,
     theFolder: 'dem Ordner',

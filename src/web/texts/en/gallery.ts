@@ -79,6 +79,7 @@ export const gallery = {
     makePrivate: 'Make private',
     makePublic: 'Make public',
     remove: 'Delete',
+    all: 'Select all',
     none: 'Select none',
     added: (count: number, folder: string): string =>
       `${words.images(count)} ${count === 1 ? 'is' : 'are'} in ${folder} now.`,
