@@ -387,15 +387,24 @@ document.querySelector('#strip').addEventListener('click', (event) => {
 const box = document.createElement('dialog')
 box.className = 'lightbox'
 box.ariaLabel = texts.image
-box.innerHTML = '<button type="button" class="small" autofocus></button><div><img alt=""></div>'
-box.querySelector('button').textContent = texts.close
+box.innerHTML = `<button type="button" class="small close" autofocus></button><div><img alt=""></div>
+<nav class="row"><button type="button" data-by="-1">←</button><output></output>
+<button type="button" data-by="1">→</button></nav>`
+box.querySelector('.close').textContent = texts.close
+for (const button of box.querySelectorAll('[data-by]')) {
+  button.ariaLabel = button.dataset.by === '1' ? texts.next : texts.previous
+  button.addEventListener('click', () => turn(Number(button.dataset.by)))
+}
 document.body.append(box)
 const large = box.querySelector('img')
 let pictures = []
 function enlarge(picture) {
   large.src = picture.dataset.large
   large.alt = picture.querySelector('img').alt
-  large.dataset.at = String(pictures.indexOf(picture))
+  const at = pictures.indexOf(picture)
+  large.dataset.at = String(at)
+  box.querySelector('nav').hidden = pictures.length < 2
+  box.querySelector('output').textContent = `${at + 1} ${texts.of} ${pictures.length}`
   box.classList.remove('real')
 }
 function turn(by) {
@@ -409,7 +418,10 @@ stage.addEventListener('click', (event) => {
   enlarge(picture)
   box.showModal()
 })
-box.addEventListener('click', ({ target }) => (target === large ? box.classList.toggle('real') : box.close()))
+box.addEventListener('click', ({ target }) => {
+  if (target === large) box.classList.toggle('real')
+  else if (!target.closest('nav')) box.close()
+})
 box.addEventListener('keydown', ({ key }) => {
   const by = { ArrowRight: 1, ArrowLeft: -1 }[key]
   if (by) turn(by)

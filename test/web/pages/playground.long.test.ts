@@ -202,6 +202,33 @@ describeInBrowser('the playground in a browser', () => {
     expect(await prompt.inputValue()).toBe('first')
   })
 
+  it('leads from one large image of a batch to the next by buttons, and by keys, which say where one is', async () => {
+    const { page, generate, stage, choose, violations } = await openAs()
+    await choose('Images', '3')
+    await generate.click()
+    await worker().succeed(await worker().claim())
+    await stage.getByRole('img').first().click()
+    const box = page.getByRole('dialog', { name: 'Image' })
+    const shown = () => box.getByRole('img').getAttribute('src')
+    const files = await stage
+      .locator('[data-large]')
+      .evaluateAll((all) => all.map((it) => it.getAttribute('data-large')))
+    expect(await box.getByRole('status').textContent()).toBe('1 of 3')
+    await box.getByRole('button', { name: 'Next' }).click()
+    expect([await shown(), await box.getByRole('status').textContent()]).toEqual([files[1], '2 of 3'])
+    await box.getByRole('button', { name: 'Previous' }).click()
+    await box.getByRole('button', { name: 'Previous' }).click()
+    expect(await shown()).toBe(files[2])
+    await page.keyboard.press('ArrowRight')
+    expect(await shown()).toBe(files[0])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violations()).toEqual([])
+    }
+    await box.getByRole('button', { name: 'Close' }).click()
+    await box.waitFor({ state: 'hidden' })
+  })
+
   it('says beside the form why nothing was drawn, and what to do', async () => {
     const { page, user, prompt, generate, choose, violations } = await openAs({ credits: 1 })
     const problem = page.locator('#problem')

@@ -206,6 +206,10 @@ export const playground = {
     unreachable: 'The server could not be reached. Check your connection, then press Generate again.',
     image: 'Image',
     close: 'Close',
+    previous: 'Previous',
+    next: 'Next',
+    /** Between a place and a count. */
+    of: 'of',
     done: 'Done',
     imageDone: 'Your image is done',
   },
