@@ -81,6 +81,23 @@ document.addEventListener('keydown', (event) => {
   act(event)
 })
 
+// A menu closes with Escape, and with a press elsewhere.
+const menu = () => document.querySelector('.drop-down[open]')
+document.addEventListener('click', ({ target }) => {
+  if (!target.closest('.drop-down')) menu()?.removeAttribute('open')
+})
+document.addEventListener(
+  'keydown',
+  (event) => {
+    const opened = event.key === 'Escape' && menu()
+    if (!opened) return
+    event.stopPropagation()
+    opened.open = false
+    opened.querySelector('summary').focus()
+  },
+  true,
+)
+
 // What a search found, for those who do not see it; and focus after a picture that went.
 const outcome = document.querySelector('#outcome')
 let next

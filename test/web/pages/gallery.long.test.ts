@@ -183,7 +183,22 @@ describeInBrowser('the gallery in a browser', () => {
     await phone.page.getByRole('button', { name: 'Select all' }).tap()
     await phone.page.getByText('3 selected').waitFor()
     expect(await phone.violations()).toEqual([])
-    await page.close()
+  })
+
+  it('closes a menu with Escape, which leaves the selection, and with a press elsewhere', async () => {
+    const { page } = await open([{}, {}])
+    const menu = page.locator('summary', { hasText: 'Download all' })
+    const inside = page.getByRole('button', { name: 'Download as ZIP' })
+    await page.keyboard.press('a')
+    await menu.click()
+    await inside.focus()
+    await page.keyboard.press('Escape')
+    await inside.waitFor({ state: 'hidden' })
+    expect(await menu.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true)
+    await page.getByText('2 selected').waitFor()
+    await menu.click()
+    await page.getByRole('heading', { name: 'Gallery' }).click()
+    await inside.waitFor({ state: 'hidden' })
   })
 
   it('offers nothing where no script runs that needs one', async () => {
