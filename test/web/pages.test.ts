@@ -4,39 +4,10 @@ import { givenSession } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
 import { memoryPayments } from '../support/memory-payments.js'
 import { useService } from '../support/service.js'
+import { OWN_PAGES } from './own-pages.js'
 
 /** Something is sold. */
 const context = useService({ server: { payment: { provider: memoryPayments(), graceDays: 3 } } })
-
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
-
-/** For who is signed in. */
-const OWN_PAGES = [
-  '/playground',
-  '/gallery',
-  '/keys',
-  '/account',
-  '/account/delete',
-  '/account/deleted',
-  '/welcome',
-  '/usage',
-  '/webhooks',
-  '/operator',
-  '/operator/models',
-  '/operator/models/import',
-  '/operator/plans',
-  '/operator/payments',
-  '/operator/users',
-  '/operator/images',
-  '/operator/reports',
-  '/operator/api',
-  '/operator/figures',
-  `/operator/figures?from=${daysAgo(61)}`,
-  `/operator/figures?from=${daysAgo(364)}`,
-  `/usage?from=${daysAgo(364)}`,
-  '/pricing',
-  '/docs',
-]
 
 it.each(OWN_PAGES)(
   '%s weighs less than 100 KB with its style and scripts, as the build minifies them',

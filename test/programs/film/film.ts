@@ -60,7 +60,9 @@ export function openFilm(stage: Stage, out: string, isWanted: (scene: string) =>
       if (message !== 'Transition was skipped') fault(`A script failed: ${message}`)
     })
     page.on('console', (message) => {
-      if (message.type() === 'error') fault(`The browser's console says: ${message.text()}`)
+      // A page that is refused says so itself.
+      if (message.type() === 'error' && message.location().url !== page.url())
+        fault(`The browser's console says: ${message.text()}`)
     })
     return page
   }

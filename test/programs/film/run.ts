@@ -3,8 +3,13 @@ import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { batchOfFour } from './batch.js'
 import { openFilm } from './film.js'
+import { twoFolders } from './folders.js'
+import { largeAccount } from './large.js'
+import { everyPage, givenOperatorWithImages, pagesOf } from './pages.js'
 import { WAYS } from './person.js'
+import { sixtiethImage } from './sixtieth.js'
 import { openStage } from './stage.js'
 import { tenImages } from './ten-images.js'
 
@@ -31,7 +36,17 @@ const film = openFilm(
   (name) => values.only.length === 0 || values.only.some((words) => name.includes(words)),
 )
 try {
-  for (const way of WAYS) await film.scene(`ten images, ${way}`, () => tenImages(film, way))
+  for (const way of WAYS) {
+    await film.scene(`ten images, ${way}`, () => tenImages(film, way))
+    await film.scene(`batch of four, ${way}`, () => batchOfFour(film, way))
+    await film.scene(`two folders, ${way}`, () => twoFolders(film, way))
+    await film.scene(`sixtieth image, ${way}`, () => sixtiethImage(film, way))
+  }
+  if (values.only.length === 0 || values.only.some((words) => words.startsWith('page'))) {
+    const operator = await givenOperatorWithImages(stage)
+    for (const path of pagesOf(operator)) await film.scene(`page ${path}`, () => everyPage(film, path, operator))
+  }
+  if (values.large) await film.scene('large account', () => largeAccount(film))
 } finally {
   console.log(film.tables())
   console.log(film.faults.length === 0 ? '\nNo fault.' : `\n${film.faults.length} faults:\n${film.faults.join('\n')}`)
