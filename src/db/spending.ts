@@ -10,6 +10,10 @@ export const TODAY = sql`date_trunc('day', now() AT TIME ZONE 'UTC')`
 export const FIRST_DAY = sql`(${TODAY} - ${SPENDING_DAYS - 1} * interval '1 day')`
 export const THIS_MONTH = sql`date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'`
 
+/** The same as moments. As subqueries they are computed once, and not for each of very many rows. */
+export const SINCE_FIRST_DAY = sql`(SELECT ${FIRST_DAY} AT TIME ZONE 'UTC')`
+export const SINCE_THIS_MONTH = sql`(SELECT ${THIS_MONTH})`
+
 /** The beginning of a moment's day in UTC: plain arithmetic, for very many rows. */
 export const dayOf = (moment: SQLWrapper) => sql`date_bin('1 day', ${moment}, timestamptz 'epoch')`
 

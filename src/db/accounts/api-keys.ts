@@ -6,7 +6,7 @@ import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts
 import { modelVersions as m } from '../schema/catalog.js'
 import { generations as g } from '../schema/generations.js'
 import { usage } from '../schema/ledger.js'
-import { FIRST_DAY, SPENT_ON, spentThisMonth, THIS_MONTH } from '../spending.js'
+import { SINCE_FIRST_DAY, SINCE_THIS_MONTH, SPENT_ON, spentThisMonth } from '../spending.js'
 import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 import { STATUS_NOW } from './subscriptions.js'
 
@@ -94,11 +94,11 @@ const CREATE = statement('create_own_key')`
   ${insertInto(k, { userId: ACCOUNT, kind: 'personal', ...typedParams(k, 'name', 'hash', 'hint', 'expiresAt', 'monthlyLimit', 'models') })}`
 
 const LIMITS = columns(k, 'expiresAt', 'monthlyLimit', 'models')
-const IS_RECENT = sql`${g.createdAt} >= ${FIRST_DAY} AT TIME ZONE 'UTC'`
-const IS_OF_MONTH = sql`${g.createdAt} >= ${THIS_MONTH}`
 const SPENT_BY_KEY = sql`
-  SELECT ${g.apiKeyId}, ${SPENT_ON} AS spent, ${IS_RECENT} AS is_recent, ${IS_OF_MONTH} AS is_of_month
-    FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND NOT ${g.metered} AND (${IS_RECENT} OR ${IS_OF_MONTH})`
+  SELECT ${g.apiKeyId}, ${SPENT_ON} AS spent, ${g.createdAt} >= ${SINCE_FIRST_DAY} AS is_recent,
+         ${g.createdAt} >= ${SINCE_THIS_MONTH} AS is_of_month
+    FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND NOT ${g.metered}
+     AND ${g.createdAt} >= least(${SINCE_FIRST_DAY}, ${SINCE_THIS_MONTH})`
 
 const LIST = statement<OwnKey>('list_own_keys')`
   SELECT ${selectAs({ ...columns(k, 'id', 'kind', 'name', 'hint', 'createdAt', 'lastUsedAt'), ...LIMITS })},

@@ -12,7 +12,7 @@ import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
 import { creditLedger as l } from '../schema/ledger.js'
-import { FIRST_DAY, SPENT_ON, TODAY } from '../spending.js'
+import { dayOf, FIRST_DAY, SINCE_FIRST_DAY, SPENT_ON, TODAY } from '../spending.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 import { moveCredits } from './move-credits.js'
@@ -126,17 +126,16 @@ export const operatorCreditStore = (db: Database): OperatorCredits => ({
 
 /** Of the account's generations of SPENDING_DAYS. Reads one index. */
 const RECENTLY_SPENT = sql`
-  SELECT ${g.apiKeyId}, ${g.createdAt}, ${SPENT_ON} AS spent
-    FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${g.createdAt} >= ${FIRST_DAY} AT TIME ZONE 'UTC'`
+  SELECT ${dayOf(g.createdAt)} AS submitted, ${SPENT_ON} AS spent
+    FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${g.createdAt} >= ${SINCE_FIRST_DAY}`
 
 // Adds up before it joins: there are many generations, and few days.
 const DAYS = statement<{ day: string; spent: number }>('spending_by_day')`
   SELECT to_char(day, 'YYYY-MM-DD') AS day, coalesce(by_day.spent, 0) AS spent
     FROM generate_series(${FIRST_DAY}, ${TODAY}, interval '1 day') AS day
     LEFT JOIN (
-      SELECT date_trunc('day', created_at AT TIME ZONE 'UTC') AS submitted, sum(spent)::bigint AS spent
-        FROM (${RECENTLY_SPENT}) recent GROUP BY submitted
-    ) by_day ON by_day.submitted = day
+      SELECT submitted, sum(spent)::bigint AS spent FROM (${RECENTLY_SPENT}) recent GROUP BY submitted
+    ) by_day ON by_day.submitted AT TIME ZONE 'UTC' = day
    ORDER BY day`
 
 const ENTRY = {
