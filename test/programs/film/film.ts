@@ -39,7 +39,9 @@ export function openFilm(stage: Stage, out: string, isWanted: (scene: string) =>
   }
   const shot = async (page: Page, name: string, whole = false) => {
     const number = String(++shots).padStart(3, '0')
-    const image = await page.screenshot({ fullPage: whole })
+    const { width, height } = await page.evaluate<{ width: number; height: number }>(SIZE)
+    const clip = { x: 0, y: 0, width, height: Math.min(height, MOST_PIXELS) }
+    const image = await page.screenshot(whole ? { fullPage: true, clip } : {})
     await writeFile(join(out, `${number}-${fileName(`${current} ${name}`)}.png`), image)
   }
   const open = async (options: BrowserContextOptions, account?: Subscriber) => {
@@ -100,6 +102,10 @@ export function openFilm(stage: Stage, out: string, isWanted: (scene: string) =>
     tables: () => [...rows].map(([title, lines]) => `\n${title}\n\n${tableOf(lines)}`).join('\n'),
   }
 }
+
+/** Chromium takes no picture of the longest pages. */
+const MOST_PIXELS = 6000
+const SIZE = `({ width: document.documentElement.clientWidth, height: document.documentElement.scrollHeight })`
 
 const fileName = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 

@@ -4,6 +4,7 @@ import { percentile } from '../bench/figures.js'
 import { givenLargeAccount, IMAGES } from '../bench/large-account.js'
 import type { Film } from './film.js'
 import { check } from './person.js'
+import type { Stage, Subscriber } from './stage.js'
 
 const REQUESTS = 20
 const WARM_UP = 5
@@ -60,29 +61,40 @@ export async function largeAccount(film: Film): Promise<void> {
     ...[`/gallery?folder=${folder}&q=number+50`, '/gallery?folder=favourites', '/gallery/folders'],
     ...[`/image/${slugs[0]}`, `/image/${slugs[IMAGES / 2]}`, `/compare/${slugs[0]}/${slugs[IMAGES - 1]}`],
     ...['/account', '/usage', '/keys', '/webhooks', '/pricing', '/docs'],
-    ...['/operator', '/operator/users', `/operator/users/${account.username}`, '/operator/models', '/operator/models/10'],
+    ...[
+      '/operator',
+      '/operator/users',
+      `/operator/users/${account.username}`,
+      '/operator/models',
+      '/operator/models/10',
+    ],
     ...['/operator/plans', '/operator/payments', '/operator/images', '/operator/images/removed', '/operator/reports'],
     ...['/operator/moderation', '/operator/log', '/operator/figures', '/operator/api'],
   ]
   for (const path of paths) {
-    const times: number[] = []
-    let bytes = 0
-    for (let n = -WARM_UP; n < REQUESTS; n++) {
-      const at = performance.now()
-      const answer = await fetch(stage.origin + path, { headers })
-      bytes = (await answer.arrayBuffer()).byteLength
-      if (n >= 0) times.push(performance.now() - at)
-      check(answer.status === 200, `${path} was answered ${answer.status}.`)
-    }
+    const times = await requestsOf(stage, path, account, REQUESTS)
     const median = percentile(times, 0.5)
     const page = path.replaceAll(/[0-9A-Za-z]{22}|[0-9a-f-]{36}|cursor=[^&]+/g, '…')
     film.row(`Pages of an account with ${IMAGES} images (goal: ${GOAL_MS} ms)`, {
       page,
       'median, ms': median.toFixed(1),
+      'fastest, ms': Math.min(...times).toFixed(1),
       'slowest, ms': Math.max(...times).toFixed(1),
-      bytes,
       goal: median > GOAL_MS ? 'missed' : '',
     })
     if (median > GOAL_MS) film.fault(`${page} takes ${median.toFixed(1)} ms.`)
   }
+}
+
+/** What each of some requests for a page took, one after the other, to its last byte. */
+export async function requestsOf({ origin }: Stage, path: string, { cookie }: Subscriber, count: number) {
+  const times: number[] = []
+  for (let n = -WARM_UP; n < count; n++) {
+    const at = performance.now()
+    const answer = await fetch(origin + path, { headers: { accept: 'text/html', cookie } })
+    await answer.arrayBuffer()
+    if (n >= 0) times.push(performance.now() - at)
+    check(answer.status < 500, `${path} was answered ${answer.status}.`)
+  }
+  return times
 }

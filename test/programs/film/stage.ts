@@ -37,7 +37,7 @@ export async function openStage(): Promise<Stage> {
   const origin = `http://127.0.0.1:${port}`
   const stripe = await startStripeStandIn({ start: new Date() })
   const stack = await startBenchStack({
-    ...{ PORT: String(port), BASE_URL: origin, INFERENCE_URL: 'preview:' },
+    ...{ PORT: String(port), BASE_URL: origin, INFERENCE_URL: 'preview:', SITE_LANGUAGES: 'en,de' },
     ...{ STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: 'whsec_of_the_film', STRIPE_API_URL: stripe.url },
   })
   const { db } = stack
