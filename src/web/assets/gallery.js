@@ -98,6 +98,15 @@ document.addEventListener(
   true,
 )
 
+// On a phone the folders are one line, which may be longer than the page: the open one is in view.
+const showOpenFolder = () => {
+  const folders = document.querySelector('#folders')
+  const opened = folders?.querySelector('[aria-current]')
+  if (opened) folders.scrollLeft = opened.offsetLeft - (folders.clientWidth - opened.offsetWidth) / 2
+}
+showOpenFolder()
+document.addEventListener('htmx:after:swap', showOpenFolder)
+
 // What a search found, for those who do not see it; and focus after a picture that went.
 const outcome = document.querySelector('#outcome')
 let next

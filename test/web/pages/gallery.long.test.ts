@@ -201,6 +201,29 @@ describeInBrowser('the gallery in a browser', () => {
     await inside.waitFor({ state: 'hidden' })
   })
 
+  it('shows on a phone all of a menu, and the open one of many folders', async () => {
+    const { user, cookie } = await open([{}])
+    const named = `INSERT INTO folders (user_id, name) SELECT $1, 'folder ' || n FROM generate_series(1, 9) AS n RETURNING id`
+    const { rows } = await context.service.db.pool.query(named, [user.id])
+    const phone = { viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true }
+    const { page, scrollsSideways, violations } = await browser.open(origin, cookie, phone)
+    await page.goto(`/gallery?folder=${rows[8].id}`)
+    const inWindow = (it: Element) => {
+      const { left, right } = it.getBoundingClientRect()
+      return left >= 0 && right <= 390
+    }
+    expect(await page.getByRole('link', { name: 'folder 9' }).evaluate(inWindow)).toBe(true)
+    await page.locator('summary', { hasText: /^Folder$/ }).tap()
+    expect(await page.locator('.drop-down .card').evaluate(inWindow)).toBe(true)
+    expect(await scrollsSideways()).toBe(false)
+    expect(await violations()).toEqual([])
+    await page.goto('/gallery')
+    await page.locator('.picture > a').first().tap()
+    await page.waitForURL('**/image/*')
+    await page.locator('summary', { hasText: 'Download' }).tap()
+    expect(await page.locator('.drop-down .card').evaluate(inWindow)).toBe(true)
+  })
+
   it('offers nothing where no script runs that needs one', async () => {
     const { cookie } = await open([{}])
     const { page } = await browser.open(origin, cookie, { javaScriptEnabled: false })
