@@ -95,6 +95,8 @@ export function openFilm(stage: Stage, out: string, isWanted: (scene: string) =>
     async shot(page, name, whole) {
       await shot(page, name, whole)
       check(!(await scrollsSideways(page)), `The page of "${name}" can be scrolled sideways.`)
+      const [beyond] = await page.evaluate<string[]>(BEYOND)
+      check(beyond === undefined, `On "${name}" a part of ${beyond} stands left of the window.`)
     },
     row(table, row) {
       rows.set(table, [...(rows.get(table) ?? []), row])
@@ -106,6 +108,12 @@ export function openFilm(stage: Stage, out: string, isWanted: (scene: string) =>
 /** Chromium takes no picture of the longest pages. */
 const MOST_PIXELS = 6000
 const SIZE = `({ width: document.documentElement.clientWidth, height: document.documentElement.scrollHeight })`
+
+/** What begins left of the window, where nobody can scroll to it. */
+const BEYOND = `[...document.querySelectorAll('main .card, main button, main input, main label, main h1, main p')].filter((it) => {
+  const { left, right, width } = it.getBoundingClientRect()
+  return it.checkVisibility() && width > 1 && left < -1 && right > 1 && !it.closest('.strip, nav, [role=toolbar], .scroll')
+}).map((it) => it.localName + ' "' + it.textContent.trim().slice(0, 40) + '"')`
 
 const fileName = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 
