@@ -10,7 +10,7 @@ import { freePort } from '../../support/free-port.js'
 import { type GivenImage, givenImages } from '../../support/given-images.js'
 import { givenPassword, givenSession } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
-import { startBenchStack, WORKER } from '../bench/stack.js'
+import { cpuOf, startBenchStack, WORKER } from '../bench/stack.js'
 import { givenGoods } from '../payments/buyers.js'
 
 export interface Subscriber extends GivenUser {
@@ -25,6 +25,8 @@ export interface Stage {
   readonly db: Awaited<ReturnType<typeof startBenchStack>>['db']
   /** An account that can sign in with PASSWORD, with these images. */
   givenSubscriber(images?: readonly GivenImage[]): Promise<Subscriber>
+  /** CPU seconds that the server, Postgres and Redis have used so far. */
+  cpu(): Promise<number>
   /** Nothing that is queued is begun until `go` is called. */
   hold(): Promise<{ go(): Promise<void> }>
   close(): Promise<void>
@@ -74,6 +76,7 @@ export async function openStage(): Promise<Stage> {
         }
         return { ...user, cookie: await givenSession(db, user), slugs }
       },
+      cpu: async () => (await stack.servicesCpu()) + (await cpuOf(stack.server.pid)),
       async hold() {
         await pauses.pause(HOLDING, by)
         return { go: async () => void (await pauses.resume(HOLDING, by)) }
