@@ -30,6 +30,7 @@ import {
   YES,
 } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
+import { exportUser } from './export-command.js'
 import { OperatorError } from './operator-error.js'
 import { facts, jsonOf, table } from './output.js'
 import { type ReadPassword, signInCommands } from './sign-in-commands.js'
@@ -65,6 +66,11 @@ export function userCommands(program: Command, run: Runner, { readPassword, conf
     .description('show a user; if nobody has the name now, the last one who had it')
     .action(run(showUser))
   user.command('list').description('list all users, deleted ones at the end').action(run(listUsers))
+  user
+    .command('export <username>')
+    .description('write all that is held on a user, images included, into a ZIP file')
+    .option('--output <file>', 'the file, which must not be there yet (default: easel-<username>.zip)')
+    .action(run(exportUser))
   user
     .command('delete <username>')
     .description('delete a user: keys stop working, what was generated stays')

@@ -11,7 +11,8 @@ export const zipOf: ImageFiles['zipOf'] = (files) =>
   Readable.fromWeb(makeZip(entriesOf(files)) as ReadableStream<Uint8Array>)
 
 async function* entriesOf(files: AsyncIterable<ArchivedFile>) {
-  for await (const { name, at, bytes } of files) yield { name, lastModified: at, input: chunksOf(bytes) }
+  for await (const { name, at, bytes } of files)
+    yield { name, lastModified: at, input: Buffer.isBuffer(bytes) ? chunksOf(bytes) : bytes }
 }
 
 async function* chunksOf(bytes: Buffer) {

@@ -3,7 +3,7 @@ import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import type { ModelStore } from '../core/catalog/model-version.js'
 import { clearLeftovers } from '../core/generations/cancel.js'
 import type { SubmitPorts } from '../core/generations/submit/ports.js'
-import type { ImageStore } from '../core/images/ports.js'
+import type { ImageFiles, ImageStore } from '../core/images/ports.js'
 import { runAgain } from '../core/operator/run-again.js'
 import { modelsServed } from '../core/operator/serving.js'
 import { auditResults } from '../db/audit/audit-results.js'
@@ -15,6 +15,7 @@ import { operatorActionStore } from '../db/operator/operator-actions.js'
 import { oversight } from '../db/operator/overview.js'
 import type { AdminPorts } from '../http/admin-api/plugin.js'
 import type { Config } from './config.js'
+import { exportOf } from './export-account.js'
 import type { Foundation } from './foundation.js'
 import { reportOf } from './generation-report.js'
 import { prepareEntries } from './import-models.js'
@@ -25,7 +26,7 @@ import { purgeOf } from './purge-account.js'
 export const adminPorts = (
   config: Config,
   { db, lock, queue }: Pick<Foundation, 'db' | 'lock' | 'queue'>,
-  images: Pick<ImageStore, 'remove' | 'url'>,
+  images: Pick<ImageStore, 'remove' | 'url'> & Pick<ImageFiles, 'read'>,
   submits: SubmitPorts & { readonly models: ModelStore },
   provider: PaymentProvider | undefined,
 ): AdminPorts => ({
@@ -33,6 +34,7 @@ export const adminPorts = (
   recorded: recordedIn(db),
   requests: adminRequestStore(db),
   purge: purgeOf(db, config),
+  exportOf: exportOf(db, images),
   requirePrices: requirePricesAt(provider),
   models: {
     list: async () => (await modelsServed(operatorModelStore(db))).map(toServedEntry),

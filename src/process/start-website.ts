@@ -24,6 +24,7 @@ import { billingCustomers } from '../db/billing/customers.js'
 import { ownSubscriptions } from '../db/billing/own-subscriptions.js'
 import { coverStore } from '../db/catalog/covers.js'
 import type { Database } from '../db/client.js'
+import { accountExports } from '../db/gallery/account-export.js'
 import { imageDeletions } from '../db/gallery/deletions.js'
 import { folderStore } from '../db/gallery/folders.js'
 import { imagePrivacy } from '../db/images/privacy.js'
@@ -80,6 +81,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     publishedImages: shared.published,
     reports: reportStore(db),
     folders: folderStore(db),
+    exports: accountExports(db),
     deletions: imageDeletions(db),
     upNext: upNextStore(db),
     savedSettings: savedSettingsStore(db),

@@ -65,7 +65,12 @@ const WEBHOOKS = [
   'POST /api/v1/webhooks/:id/test',
 ]
 /** Streams, which have no HEAD. */
-const STREAMS = ['GET /api/v1/generate/:id/events', 'GET /playground/:id/events', 'GET /gallery/download']
+const STREAMS = [
+  'GET /api/v1/generate/:id/events',
+  'GET /playground/:id/events',
+  'GET /gallery/download',
+  'GET /admin/v1/accounts/:name/export',
+]
 const FOR_AGENTS = ['POST /mcp']
 /** Without a key: health checks, the API's description, images for those who have their link, the website. */
 const WITHOUT_KEY = [
@@ -99,7 +104,7 @@ const PAGES = [
   'POST /account/password',
   ...['', '/again', '/cancel'].map((act) => `POST /account/email${act}`),
   'POST /account/language',
-  ...['POST /account/mails', 'POST /account/new-images'],
+  ...['POST /account/mails', 'POST /account/new-images', 'POST /account/export'],
   ...['GET /account/delete', 'POST /account/delete', 'GET /account/deleted'],
   'POST /account/sessions/:id/end',
   'POST /account/sessions/end',

@@ -1,6 +1,6 @@
 /** Easel as its users meet it: the real server and worker of one process, over a database and a Redis of the file's own. */
 import { randomBytes } from 'node:crypto'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import type { Database } from '../../src/db/client.js'
 import { type Config, parseConfig } from '../../src/process/config.js'
@@ -15,6 +15,8 @@ export interface ServiceOptions {
   /** False: one-machine mode. Default: Redis where this run has one. */
   readonly redis?: boolean
   readonly env?: Readonly<Record<string, string>>
+  /** Of all its processes; nobody reads it, unless it is given. */
+  readonly log?: Logger
   /** Images are kept in a directory, even if the run has a bucket. */
   readonly inFiles?: boolean
   readonly server?: ServerOptions
@@ -44,7 +46,7 @@ export const silentLog = () => pino({ level: process.env.TEST_LOG ?? 'silent' })
 const probeBytes = 1024
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { redis = redisAvailable, env = {} } = options
+  const { redis = redisAvailable, env = {}, log = silentLog() } = options
   const database = await createTestDatabase()
   const storage = await givenStorage(options.inFiles)
   const namespace = `t${randomBytes(6).toString('hex')}`
@@ -74,12 +76,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     return stoppable
   }
   const server = (more?: ServerOptions, moreEnv?: Record<string, string>) =>
-    started(startServer(configured(moreEnv), silentLog(), { namespace, probeBytes, ...options.server, ...more }))
+    started(startServer(configured(moreEnv), log, { namespace, probeBytes, ...options.server, ...more }))
   const workers: Running[] = []
   const worker = async (more?: WorkerOptions, moreEnv?: Record<string, string>) => {
-    const it = await started(
-      startWorker(configured(moreEnv), silentLog(), { namespace, probeBytes, drainMs: 2000, ...more }),
-    )
+    const it = await started(startWorker(configured(moreEnv), log, { namespace, probeBytes, drainMs: 2000, ...more }))
     workers.push(it)
     return it
   }

@@ -69,7 +69,8 @@ export interface ArchivedFile {
   readonly name: string
   /** When it was made. */
   readonly at: Date
-  readonly bytes: Buffer
+  /** In parts where they are many. */
+  readonly bytes: Buffer | AsyncIterable<Buffer>
 }
 
 /** A published image in few bytes. */

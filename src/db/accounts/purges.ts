@@ -1,10 +1,11 @@
 /** Accounts that their owners have deleted, and what such an account leaves besides its images. */
-import { eq, sql } from 'drizzle-orm'
+import { eq, type SQLWrapper, sql } from 'drizzle-orm'
 import type { AccountPurges } from '../../core/accounts/own-deletion.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, signInLinks as l, unsentMails as m, accountPurges as p, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c } from '../schema/billing.js'
 import { idempotencyKeys } from '../schema/generations.js'
+import { operatorActions as a } from '../schema/operator.js'
 import { setList, statement } from '../statement.js'
 
 // Longer than most take; another server that begins it too does no harm.
@@ -38,10 +39,18 @@ export const forgetUnsentMails = async ({ orm }: Database, userId: string): Prom
   )
 }
 
-/** Takes the name from a deleted account, and from its keys. What is kept of it refers to an ID alone. */
+/** Takes the name from a deleted account, its keys, and the log of operators. What is kept of it refers to an ID alone. */
 export const takeName = (db: Database, userId: string): Promise<void> =>
   withTransaction(db, async (tx) => {
     const username = sql`'deleted-' || left(replace(${u.id}::text, '-', ''), 16)`
+    // An earlier account of this name keeps it in the log.
+    const isNamed = (column: SQLWrapper) => sql`lower(${column}) = lower(${u.username}) AND ${a.at} >= ${u.createdAt}`
+    for (const column of ['target', 'actor'] as const)
+      await tx
+        .update(a)
+        .set({ [column]: username })
+        .from(u)
+        .where(sql`${u.id} = ${userId}::uuid AND ${isNamed(a[column])}`)
     await tx.update(u).set({ username, mailsOff: [], language: null }).where(eq(u.id, userId))
     await tx.update(k).set({ name: '', hint: '' }).where(eq(k.userId, userId))
     await tx.update(c).set({ email: null }).where(eq(c.userId, userId))

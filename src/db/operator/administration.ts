@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
 import type { ListedAccount, OperatorAccounts } from '../../core/operator/accounts.js'
 import type { Administration } from '../../core/operator/administration.js'
 import type { Recorded } from '../../core/operator/operator-actions.js'
@@ -16,13 +16,18 @@ import { imageRemovals } from '../images/removals.js'
 import {
   identities,
   apiKeys as k,
+  notices,
   subscriptions as s,
   signInLinks,
   sessions as t,
   users as u,
 } from '../schema/accounts.js'
+import { paymentCustomers as c, paymentEvents as e } from '../schema/billing.js'
 import { generations as g } from '../schema/generations.js'
+import { images as i, imageReports as ir } from '../schema/images.js'
 import { refusedPrompts as r } from '../schema/operator.js'
+import { savedSettings } from '../schema/saved-settings.js'
+import { upNext } from '../schema/up-next.js'
 import { columns, commaList, queryOnce, selectAs } from '../statement.js'
 import { operatorWebhookStore } from '../webhooks/endpoints.js'
 import { operatorModelStore } from './catalog.js'
@@ -141,12 +146,22 @@ export function administration(db: Database): Administration {
   }
 }
 
-/** Wipes who somebody was to the website, and which prompts were refused to them; for a deleted account. */
-const forgetPerson = (db: Database, userId: string): Promise<number> =>
+/** What only the person needs. Ideas go with their list. */
+const OF_PERSON = [t, signInLinks, identities, notices, savedSettings, upNext, r]
+
+/** Wipes what a deleted account leaves besides its images and prompts; docs/privacy.md lists what stays. Can be repeated. */
+const forgetPerson = (db: Database, userId: string): Promise<void> =>
   withTransaction(db, async (tx) => {
-    for (const of of [t, signInLinks, identities]) await tx.delete(of).where(eq(of.userId, userId))
+    for (const of of OF_PERSON) await tx.delete(of).where(eq(of.userId, userId))
     await tx.update(u).set({ email: null, passwordHash: null }).where(eq(u.id, userId))
-    return (await tx.delete(r).where(eq(r.userId, userId)).returning({ id: r.id })).length
+    const customers = tx.select({ id: c.id }).from(c).where(eq(c.userId, userId))
+    await tx.update(e).set({ body: {} }).where(inArray(e.customer, customers))
+    // There are few reports, and may be millions of images: each report looks its owner up.
+    const owner = tx.select({ id: g.userId }).from(i).innerJoin(g, eq(g.id, i.generationId)).where(eq(i.slug, ir.slug))
+    await tx
+      .update(ir)
+      .set({ note: '' })
+      .where(and(ne(ir.note, ''), eq(sql`(${owner})`, userId)))
   })
 
 /** Does something to the stores of one transaction, and records it there. */

@@ -150,8 +150,8 @@ const WIPE_URLS = statement<{ last: number | null }>('wipe_webhook_urls')`
     SELECT ${d.seq} FROM ${d}
      WHERE ${d.endpointId} = ${param('id')} AND ${d.seq} > ${param('after')} ORDER BY ${d.seq} LIMIT ${URLS_PER_PAGE}
   ), wiped AS (
-    UPDATE ${d} SET ${setList(d, { url: '' })}
-     WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND ${d.url} <> ''
+    UPDATE ${d} SET ${setList(d, { url: '', data: null })}
+     WHERE ${d.seq} = ANY (ARRAY(SELECT seq FROM page)) AND (${d.url} <> '' OR ${d.data} IS NOT NULL)
   )
   SELECT max(seq) AS last FROM page`
 
@@ -170,7 +170,7 @@ export const operatorWebhookStore = ({ orm, pool }: Database) => ({
     await orm.delete(s).where(eq(s.userId, accountId))
   },
 
-  /** Wipes the URLs, which may name the account or hold a token. After `endAllOf`; can be repeated. */
+  /** Wipes the URLs, which may name the account or hold a token, and what was told of it. After `endAllOf`; can be repeated. */
   async forgetAllOf(accountId: string): Promise<void> {
     const ofAccount = eq(e.userId, accountId)
     for (const { id } of await orm.select(columns(e, 'id')).from(e).where(ofAccount)) {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { invalidParameter } from '../../core/errors.js'
 import {
@@ -9,6 +10,7 @@ import {
   setRole,
 } from '../../core/operator/accounts.js'
 import { inOneYear, removeSubscription, setSubscription } from '../../core/operator/subscriptions.js'
+import { fileNameOf } from '../../lib/file-name.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
 import * as field from '../shared/fields.js'
@@ -108,6 +110,21 @@ const showSchema = {
   response: { 200: shownAccount, ...personalRefusals(404) },
 }
 
+const exportSchema = {
+  operationId: 'exportAccount',
+  tags,
+  summary: 'All that is held on an account',
+  description: 'As JSON files, with its images. `README.txt` in it says what each is. One at a time.',
+  params: admin.ofAccount,
+  response: {
+    200: {
+      description: 'A ZIP file, which ends before its end is written if something fails',
+      content: { 'application/zip': { schema: z.unknown().meta({ type: 'string', format: 'binary' }) } },
+    },
+    ...personalRefusals(404),
+  },
+}
+
 const changeSchema = {
   operationId: 'changeAccount',
   tags,
@@ -174,6 +191,8 @@ const removeSubscriptionSchema = {
 }
 
 export interface AccountPorts extends ActPorts {
+  /** All that is held on it, as a ZIP. @throws rate_limited while it is exported already */
+  exportOf(account: AdministeredAccount): Promise<Readable>
   /** Wipes what a deleted account left. */
   purge(accountId: string): Promise<{ readonly prompts: number; readonly images: number }>
 }
@@ -207,6 +226,17 @@ export function accountRoutes(app: App, ports: AccountPorts): void {
   app.get('/accounts/:name', { schema: showSchema }, async ({ params: { name } }) => {
     const found = await requireAccount(administration, name, { orDeleted: true })
     return { ...accountView(found), active_generations: await administration.generations.activeOf(found.id) }
+  })
+
+  // A route for HEAD would read all images.
+  const download = { exposeHeadRoute: false, schema: exportSchema }
+  app.get('/accounts/:name/export', download, async ({ params: { name } }, reply) => {
+    const found = await requireAccount(administration, name, { orDeleted: true })
+    return reply
+      .header('content-disposition', `attachment; filename="easel-${fileNameOf(found.username)}.zip"`)
+      .header('x-content-type-options', 'nosniff')
+      .type('application/zip')
+      .send(await ports.exportOf(found))
   })
 
   app.patch('/accounts/:name', { config, schema: changeSchema }, (request, reply) => {

@@ -11,6 +11,7 @@ import type { CredentialStore, SessionStore } from '../../core/accounts/session.
 import type { RequirePrices } from '../../core/billing/checked-prices.js'
 import type { Shop } from '../../core/billing/shop.js'
 import type { CoverStore, EncodeCover } from '../../core/catalog/cover.js'
+import type { AccountExports } from '../../core/gallery/account-export.js'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
 import type { FolderStore } from '../../core/gallery/folders.js'
 import type { ImageLinks } from '../../core/images/image-links.js'
@@ -47,6 +48,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly publishedImages: PublishedImages
   readonly reports: ReportStore
   readonly folders: FolderStore
+  readonly exports: AccountExports
   readonly deletions: ImageDeletions
   readonly upNext: UpNextStore
   readonly savedSettings: SavedSettingsStore

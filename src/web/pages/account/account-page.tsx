@@ -27,6 +27,7 @@ import { billingRoutes, billingView, paidQuery, reloadUntilConfirmed } from './b
 import { CreditHistory } from './credit-history.js'
 import { deleteAccountRoutes } from './delete-page.js'
 import { EmailAddress, type EmailView, emailAddressRoutes, linkSent } from './email-address.js'
+import { ExportForm, exportRoutes } from './export.js'
 import { LanguageForm, languageRoutes } from './language.js'
 import { MailSettings, mailSettingsRoutes } from './mail-settings.js'
 import { NewImages, newImagesRoutes } from './new-images.js'
@@ -88,6 +89,7 @@ const AccountPage = (view: AccountView) => {
         <div class="stack">
           <Password {...view} />
           <Sessions {...view} />
+          <ExportForm />
         </div>
       </div>
       <DayChart id="spending" title={words.spent} noun="credit" days={days} valueOf={({ spent }) => spent} />
@@ -248,6 +250,9 @@ export function accountPageRoutes(
       throw new AppError('rate_limited', 'Too many tries. Wait a quarter of an hour, then try again.')
   }
   deleteAccountRoutes(app, { ports, shop }, cookies, countTry)
+  exportRoutes(app, { ports }, (request, reply, error) =>
+    show(request, reply, undefined, { refused: refusalMessage(error, reply) }),
+  )
   emailAddressRoutes(app, {
     ...{ ports, countTry },
     show: (request, reply, news) => show(request, reply, undefined, news),

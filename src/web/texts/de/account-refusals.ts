@@ -6,6 +6,10 @@ export const accountRefusals: readonly (readonly [english: string, german: strin
     'Keine Adresse muss noch bestätigt werden. Gib die ein, die du haben willst.',
   ],
   [
+    'Another export of this account is being made: wait until that download has ended, then try again.',
+    'Deine Daten werden schon heruntergeladen: Warte, bis das zu Ende ist, und versuche es dann noch einmal.',
+  ],
+  [
     'Too many mails were sent to this address. Wait a quarter of an hour.',
     'An diese Adresse wurden zu viele E-Mails geschickt. Warte eine Viertelstunde.',
   ],

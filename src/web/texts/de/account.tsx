@@ -133,7 +133,7 @@ export const account: Texts['account'] = {
         : `deine ${words.credits(count)}; sie werden nicht ausgezahlt`,
     subscription: 'dein Abo: Es wird nicht verlängert',
     stays:
-      'Ohne deinen Namen bleibt, was berechnet und bezahlt wurde, und wann Bilder welcher Größe entstanden sind. Das Protokoll der Betreiber behält, was sie für dein Konto getan haben. Kopien, die andere von deinen Bildern gemacht haben, bleiben bei ihnen.',
+      'Ohne deinen Namen bleibt, was berechnet und bezahlt wurde, und wann Bilder welcher Größe entstanden sind. Auch das Protokoll der Betreiber behält ohne deinen Namen, was sie für dein Konto getan haben. Kopien, die andere von deinen Bildern gemacht haben, bleiben bei ihnen.',
     name: 'Gib den Namen deines Kontos ein',
     password: 'Dein Passwort',
     confirm: 'Mein Konto endgültig löschen',

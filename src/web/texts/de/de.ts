@@ -1,5 +1,6 @@
 import type { Texts } from '../en/en.js'
 import { account } from './account.js'
+import { accountExport } from './account-export.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
 import { home } from './home.js'
@@ -21,6 +22,7 @@ export const de: Texts = {
   ...words,
   parts,
   account,
+  accountExport,
   billing,
   gallery,
   home,

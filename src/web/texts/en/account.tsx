@@ -124,7 +124,7 @@ export const account = {
     credits: (count: number): string => `your ${words.credits(count)}, which are not paid out`,
     subscription: 'your subscription: it is not renewed',
     stays:
-      'These stay without your name: what was charged and paid, and when images were made and of which size. The log of the operators keeps what they did for your account. Copies that others have made of your images stay with them.',
+      'These stay without your name: what was charged and paid, and when images were made and of which size. The log of the operators keeps what they did for your account, without its name, too. Copies that others have made of your images stay with them.',
     name: 'Type the name of your account',
     password: 'Your password',
     confirm: 'Delete my account for good',

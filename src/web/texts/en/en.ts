@@ -1,4 +1,5 @@
 import { account } from './account.js'
+import { accountExport } from './account-export.js'
 import { billing } from './billing.js'
 import { gallery } from './gallery.js'
 import { home } from './home.js'
@@ -20,6 +21,7 @@ export const en = {
   ...words,
   parts,
   account,
+  accountExport,
   billing,
   gallery,
   home,

@@ -1,0 +1,138 @@
+/** Everything that is held on an account, for its owner: rows as JSON, and the files of its images. */
+import { AppError } from '../errors.js'
+import type { ArchivedFile, ImageFiles } from '../images/ports.js'
+
+/** Each is a JSON file with a list of rows. */
+export const EXPORT_FILES = [
+  'account',
+  'subscription',
+  'keys',
+  'sessions',
+  'sign-in-links',
+  'identities',
+  'generations',
+  'request-keys',
+  'folders',
+  'saved-settings',
+  'up-next',
+  'credits',
+  'usage',
+  'payment-customers',
+  'paid-subscriptions',
+  'payments',
+  'payment-events',
+  'webhooks',
+  'webhook-deliveries',
+  'notices',
+  'mails',
+  'refused-prompts',
+  'reports',
+  'operator-acts',
+] as const
+export type ExportFile = (typeof EXPORT_FILES)[number]
+
+/** What the file of an image is named after. */
+export interface ExportedImage {
+  readonly slug: string
+  readonly createdAt: Date
+}
+
+export interface AccountExports {
+  /** The rows of a file, each as JSON, in pages. */
+  rows(accountId: string, file: ExportFile): AsyncIterable<readonly string[]>
+  /** Of the images that are not removed, private ones included. */
+  images(accountId: string): AsyncIterable<ExportedImage>
+  /** Lets `holder` export the account for some time; a repeat prolongs that. False: another one is at it. */
+  hold(accountId: string, holder: string): Promise<boolean>
+  release(accountId: string, holder: string): Promise<void>
+}
+
+/** What README.txt says, in the language of its reader. */
+export interface ExportWords {
+  intro(username: string, at: Date): string
+  readonly files: Readonly<Record<ExportFile, string>>
+  readonly images: string
+  readonly missing: string
+}
+
+interface ExportPorts {
+  readonly exports: AccountExports
+  readonly files: Pick<ImageFiles, 'read'>
+}
+
+/** What cannot be read within this time is not waited for by the next export. */
+const RENEW_MS = 10_000
+
+/**
+ * Begins the only export of an account at a time, whichever server makes it. Its files come one after the other, when
+ * they are asked for. It ends when they have all been read, or the reader gives up.
+ * @throws rate_limited while another export of the account is being made
+ */
+export async function beginExport(
+  ports: ExportPorts,
+  account: { readonly id: string; readonly username: string },
+  words: ExportWords,
+): Promise<AsyncGenerator<ArchivedFile>> {
+  const holder = crypto.randomUUID()
+  if (!(await ports.exports.hold(account.id, holder)))
+    throw new AppError(
+      'rate_limited',
+      'Another export of this account is being made: wait until that download has ended, then try again.',
+      { retryAfterSeconds: 60 },
+    )
+  return exportedFiles(ports, account, words, holder)
+}
+
+async function* exportedFiles(
+  { exports, files }: ExportPorts,
+  { id, username }: { readonly id: string; readonly username: string },
+  words: ExportWords,
+  holder: string,
+): AsyncGenerator<ArchivedFile> {
+  const at = new Date()
+  let heldAt = Date.now()
+  const goOn = async () => {
+    if (Date.now() - heldAt < RENEW_MS) return
+    heldAt = Date.now()
+    await exports.hold(id, holder)
+  }
+  try {
+    yield { name: 'README.txt', at, bytes: Buffer.from(readme(username, at, words)) }
+    for (const file of EXPORT_FILES) {
+      await goOn()
+      yield { name: `${file}.json`, at, bytes: listOf(exports.rows(id, file), goOn) }
+    }
+    const missing: string[] = []
+    for await (const { slug, createdAt } of exports.images(id)) {
+      await goOn()
+      const png = await files.read(slug)
+      if (png) yield { name: `images/${slug}.png`, at: createdAt, bytes: png }
+      else missing.push(slug)
+    }
+    if (missing.length > 0) yield { name: 'missing.txt', at, bytes: Buffer.from([...missing, ''].join('\n')) }
+  } finally {
+    // What is not released ends by itself.
+    await exports.release(id, holder).catch(() => undefined)
+  }
+}
+
+function readme(username: string, at: Date, { intro, files, images, missing }: ExportWords): string {
+  const parts = [
+    ...EXPORT_FILES.map((file) => [`${file}.json`, files[file]]),
+    ['images/', images],
+    ['missing.txt', missing],
+  ]
+  return `${intro(username, at)}\n\n${parts.map(([name, text]) => `${name}\n    ${text}\n`).join('\n')}`
+}
+
+/** One JSON list, a row on each line. */
+async function* listOf(pages: AsyncIterable<readonly string[]>, goOn: () => Promise<void>): AsyncGenerator<Buffer> {
+  let before = '[\n'
+  for await (const page of pages) {
+    if (page.length === 0) continue
+    yield Buffer.from(before + page.join(',\n'))
+    before = ',\n'
+    await goOn()
+  }
+  yield Buffer.from(before === '[\n' ? '[]\n' : '\n]\n')
+}

@@ -1,0 +1,60 @@
+/** Reads the export of an account, page by page. */
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { AccountExports, ExportedImage } from '../../core/gallery/account-export.js'
+import type { Database } from '../client.js'
+import { generations as g } from '../schema/generations.js'
+import { images as i } from '../schema/images.js'
+import { leases } from '../schema/workers.js'
+import { commaList, param, queryOnce, statement } from '../statement.js'
+import { EXPORTED, isBehind, PAGE, type Page, selected } from './exported.js'
+
+/** Longer than a page takes; whoever is still at it renews it. */
+const HOLD_SECONDS = 60
+
+const HOLD = statement('hold_account_export')`
+  INSERT INTO ${leases} (name, holder, until)
+  VALUES ('export:' || ${param('accountId')}, ${param('holder')}, now() + make_interval(secs => ${HOLD_SECONDS}))
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE ${leases.holder} = excluded.holder OR ${leases.until} < now()`
+
+const imagePage = (accountId: string, after: readonly string[] | undefined) => {
+  const order = [g.createdAt, g.seq, i.idx]
+  return sql`
+    SELECT ${i.slug}, ${i.createdAt} AS "createdAt", ARRAY[${commaList(order.map((it) => sql`${it}::text`))}] AS place
+      FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id}
+     WHERE ${and(eq(g.userId, sql`${accountId}::uuid`), sql`${i.removedAt} IS NULL`, isBehind(order, after))}
+     ORDER BY ${selected(order)} LIMIT ${PAGE}`
+}
+
+export function accountExports({ orm, pool }: Database): AccountExports {
+  async function* pages<Row extends Pick<Page, 'place'>>(
+    pageAfter: (after: readonly string[] | undefined) => SQL,
+    limit = PAGE,
+  ) {
+    for (let after: readonly string[] | undefined; ; ) {
+      const rows: Row[] = await queryOnce<Row>(pool, pageAfter(after))
+      yield rows
+      after = rows.at(-1)?.place
+      if (!after || rows.length < limit) return
+    }
+  }
+
+  return {
+    async *rows(accountId, file) {
+      const { page, limit } = EXPORTED[file]
+      for await (const rows of pages<Page>((after) => page(accountId, after), limit))
+        yield rows.flatMap(({ row }) => row ?? [])
+    },
+
+    async *images(accountId) {
+      for await (const page of pages<ExportedImage & Pick<Page, 'place'>>((after) => imagePage(accountId, after)))
+        yield* page
+    },
+
+    hold: async (accountId, holder) => (await HOLD.count(pool, { accountId, holder })) === 1,
+
+    async release(accountId, holder) {
+      await orm.delete(leases).where(and(eq(leases.name, `export:${accountId}`), eq(leases.holder, holder)))
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { beginExport } from '../../../core/gallery/account-export.js'
+import type { App } from '../../../http/shared/fastify-app.js'
+import { fileNameOf } from '../../../lib/file-name.js'
+import { sendDownload } from '../../shared/download.js'
+import type { WebsiteOptions } from '../../shared/ports.js'
+import { sessionOf } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
+
+/** Everything that is held on the account, in one file. */
+export const ExportForm = () => {
+  const { accountExport: words } = useTexts()
+  return (
+    <section class="card" aria-labelledby="export-title">
+      <form class="stack" method="post" action="/account/export">
+        <h2 id="export-title">{words.title}</h2>
+        <p class="small">{words.about}</p>
+        <button type="submit">{words.download}</button>
+      </form>
+    </section>
+  )
+}
+
+/** Sends the file while it is made. @param refused shows the account's page, and why there is no file */
+export function exportRoutes(
+  app: App,
+  { ports }: Pick<WebsiteOptions, 'ports'>,
+  refused: (request: FastifyRequest, reply: FastifyReply, error: unknown) => Promise<unknown>,
+): void {
+  app.post('/account/export', async (request, reply) => {
+    const { account } = sessionOf(request).caller
+    try {
+      const files = await beginExport(ports, account, request.texts.accountExport)
+      return sendDownload(
+        reply,
+        `easel-${fileNameOf(account.username)}.zip`,
+        'application/zip',
+        ports.files.zipOf(files),
+      )
+    } catch (error) {
+      return refused(request, reply, error)
+    }
+  })
+}
