@@ -59,6 +59,8 @@ async function retire({ acting }: Operator, name: string, { reason }: ReasonOpti
   return { json: { name, retired_at: retiredAt }, text: `Plan "${name}" is sold no more; who has it keeps it.` }
 }
 
+const keptFor = (days: number | null) => (days === null ? null : days === 0 ? 'for ever' : plural(days, 'day'))
+
 const planFacts = ({
   name,
   credits,
@@ -67,6 +69,8 @@ const planFacts = ({
   signUpCredits,
   models,
   rateLimit,
+  retainPromptsDays,
+  retainImagesDays,
   price,
   forSale,
   retiredAt,
@@ -76,6 +80,8 @@ const planFacts = ({
   'at sign-up': signUpCredits,
   models: models === null ? 'all' : models.join(' '),
   'rate limit': rateLimit,
+  'prompts are kept': keptFor(retainPromptsDays),
+  'images are kept': keptFor(retainImagesDays),
   price,
   'for sale': forSale,
   retired: retiredAt,

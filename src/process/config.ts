@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_RETAINED_DAYS } from '../core/accounts/plan.js'
 import { storageName, storageOf } from '../images/storage.js'
 import { TLS_MODES } from '../lib/tls.js'
 import {
@@ -98,6 +99,8 @@ const variables = z.object({
     .optional(),
   STRIPE_API_URL: httpOrigin.optional(),
   PAYMENT_GRACE_DAYS: wholeNumber(0, 30).default(3),
+  RETAIN_PROMPTS_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
+  RETAIN_IMAGES_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
   EASEL_COMMIT: z
@@ -212,6 +215,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
         : undefined,
     /** How long a subscription goes on that is not paid, while the provider tries to collect the money. */
     paymentGraceDays: v.PAYMENT_GRACE_DAYS,
+    kept: { prompts: v.RETAIN_PROMPTS_DAYS, images: v.RETAIN_IMAGES_DAYS },
     /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
     traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
     /** Of the source that this was built from, if the build was told. */

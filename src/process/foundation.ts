@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { CreateImagePorts } from '../core/generations/follow/follow.js'
 import { type ReconcilerPorts, startReconciler } from '../core/generations/repair/reconcile.js'
+import { startRetention } from '../core/generations/retention.js'
 import type { InferenceBackend } from '../core/generations/run/backend.js'
 import type { RunPorts } from '../core/generations/run/run.js'
 import type { ImageStore } from '../core/images/ports.js'
@@ -28,6 +29,7 @@ import { createDatabase } from '../db/client.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
+import { retentionStore } from '../db/generations/retention.js'
 import { imageMoves } from '../db/images/privacy.js'
 import { takedownStore } from '../db/images/takedowns.js'
 import type { WholeImageStore } from '../images/private-files.js'
@@ -212,6 +214,12 @@ export async function openFoundation(
         // Whoever restores an older database has to remove it again.
         onRemoved: (slug) => log.info({ slug }, 'image removed'),
         onFault: throttled((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
+      }),
+    /** Ends what is older than it is kept. */
+    startRetention: () =>
+      startRetention({
+        ...{ store: retentionStore(db), kept: config.kept, log },
+        onFault: throttled((err) => log.warn({ err }, 'what is no longer kept is removed later')),
       }),
     /** Brings the files of images that were made private or public to where they belong. */
     startImageMoves: ({ publicFiles, privateFiles }: WholeImageStore) =>

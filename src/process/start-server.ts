@@ -231,6 +231,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const moves = foundation.startImageMoves(images)
   // The pool says when Postgres is away.
   const refreshing = repeatedly(hidden.refresh, () => undefined)
+  const retention = foundation.startRetention()
   const purges = startAccountPurges(config, foundation, images, {
     onEnd: (userId) => log.info({ userId }, 'an account was deleted by its owner, and wiped'),
     onFault: occasionally((_times, err: unknown) => log.warn({ err }, 'deleted accounts are wiped later')),
@@ -251,6 +252,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     takedowns.stop()
     moves.stop()
     refreshing.stop()
+    retention.stop()
     purges.stop()
     stopChecks()
     await Promise.all([reconciler.stop(), auditEnded])

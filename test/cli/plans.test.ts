@@ -17,7 +17,11 @@ const imported = async (...plans: object[]) => easel.json(['plans', 'import', aw
 
 describe('plans import', () => {
   it('adds plans, whose list can be imported again', async () => {
-    const pro = { ...BASIC, name: 'Pro', credits: 500, unspent: { keep_at_most: 200 }, models: [1], rate_limit: 60 }
+    const keeps = { retain_prompts_days: 30, retain_images_days: 0 }
+    const pro = {
+      ...{ ...BASIC, name: 'Pro', credits: 500, unspent: { keep_at_most: 200 }, models: [1], rate_limit: 60, ...keeps },
+    }
+    const usual = { retain_prompts_days: null, retain_images_days: null }
     expect(
       await imported(BASIC, pro, {
         ...BASIC,
@@ -32,9 +36,10 @@ describe('plans import', () => {
     })
     const list = await easel.json('plans list')
     expect(list).toEqual([
-      { ...BASIC, sign_up_credits: 0, models: null, rate_limit: null, price: null, for_sale: false },
+      { ...BASIC, ...usual, sign_up_credits: 0, models: null, rate_limit: null, price: null, for_sale: false },
       {
         ...BASIC,
+        ...usual,
         name: 'Year',
         period: 'year',
         unspent: 'keep',
@@ -58,10 +63,14 @@ describe('plans import', () => {
     [{ ...BASIC, unspent: { keep_at_most: -1 } }, 'Entry 1: unspent must be "keep", "expire" or {"keep_at_most": N}.'],
     [{ ...BASIC, models: [] }, 'Entry 1: models must be a list of IDs of model versions, or left out for all.'],
     [{ ...BASIC, rate_limit: 0 }, 'Entry 1: rate_limit must be a whole number from 1 to 1000000, or left out.'],
+    [
+      { ...BASIC, retain_prompts_days: -1 },
+      'Entry 1: retain_prompts_days must be a whole number of days from 1 to 36500, 0 for ever, or left out.',
+    ],
     [{ ...BASIC, name: 'a\nb' }, 'Entry 1: name must be one line of 1 to 100 characters.'],
     [
       { ...BASIC, cost: 3 },
-      'Entry 1: unknown field "cost"; the fields are name, credits, period, unspent, sign_up_credits, models, rate_limit, price, for_sale, retired_at.',
+      'Entry 1: unknown field "cost"; the fields are name, credits, period, unspent, sign_up_credits, models, rate_limit, retain_prompts_days, retain_images_days, price, for_sale, retired_at.',
     ],
     [
       { ...BASIC, price: 3 },

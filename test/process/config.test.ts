@@ -73,6 +73,8 @@ const VARIABLES = [
   'STRIPE_WEBHOOK_SECRET',
   'STRIPE_API_URL',
   'PAYMENT_GRACE_DAYS',
+  'RETAIN_PROMPTS_DAYS',
+  'RETAIN_IMAGES_DAYS',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_SDK_DISABLED',
   'EASEL_COMMIT',
@@ -99,6 +101,7 @@ const DEFAULTS = {
   generationDeadlineSeconds: 3600,
   affinityMaxDelaySeconds: 15,
   defaultModelVersionId: undefined,
+  kept: { prompts: undefined, images: undefined },
   rateLimit: { max: 10, windowSeconds: 10 },
   moderation: { url: undefined, apiKey: undefined, rulesFile: undefined },
   refundFailed: true,
@@ -518,6 +521,14 @@ describe('payment', () => {
     )
     expect(refusalOf({ ...REQUIRED, ...STRIPE, STRIPE_WEBHOOK_SECRET: 'we_1' })).toBe(
       'STRIPE_WEBHOOK_SECRET must be the signing secret of the endpoint at Stripe, which begins with whsec_',
+    )
+  })
+
+  it('keeps prompts and images for ever, or some days', () => {
+    const days = { RETAIN_PROMPTS_DAYS: '30', RETAIN_IMAGES_DAYS: '7' }
+    expect(parse(days).kept).toEqual({ prompts: 30, images: 7 })
+    expect(refusalOf({ ...REQUIRED, RETAIN_PROMPTS_DAYS: '0' })).toBe(
+      'RETAIN_PROMPTS_DAYS must be a whole number from 1 to 36500',
     )
   })
 

@@ -10,7 +10,8 @@ import { until } from './until.js'
 export async function givenPlan(db: Database, more: Partial<Plan> = {}): Promise<Plan> {
   const plan = {
     ...{ name: `Plan ${crypto.randomUUID()}`, credits: 100, period: 'month' as const, carryOver: 0, signUpCredits: 0 },
-    ...{ models: null, rateLimit: null, price: null, forSale: false, retiredAt: null, ...more },
+    ...{ models: null, rateLimit: null, retainPromptsDays: null, retainImagesDays: null },
+    ...{ price: null, forSale: false, retiredAt: null, ...more },
   }
   await planStore(db).import([plan])
   return plan

@@ -1,5 +1,8 @@
 /** Plans, and what a subscription is granted in the course of its periods. */
 
+/** About a century. */
+export const MAX_RETAINED_DAYS = 36_500
+
 /** What a subscription whose plan has this name grants and allows. A subscription may name a plan that there is not. */
 export interface Plan {
   readonly name: string
@@ -17,6 +20,9 @@ export interface Plan {
   readonly models: readonly number[] | null
   /** Requests in one window of the rate limit; null: the service's own limit. */
   readonly rateLimit: number | null
+  /** How many days prompts and images are kept; 0: for ever; null: as long as the service keeps those of others. */
+  readonly retainPromptsDays: number | null
+  readonly retainImagesDays: number | null
   /** Whether people can buy it on the website; then it has a price. */
   readonly forSale: boolean
   /** Since then nobody can begin it; who has it keeps it. Null: it is not retired. */

@@ -29,6 +29,7 @@ export async function runAgain(
   if (!failed) throw noSuchGeneration(id)
   const { status, keyId, modelVersionId, lane, batchSize, seed } = failed
   if (status !== 'failed') throw refused(`Only a failed generation can be run again: this one is ${status}.`)
+  if (failed.prompt === '') throw refused('It can not be run again: its prompt is no longer kept.')
   const caller = await oversight.callerOf(keyId)
   if (!caller) throw refused('It can not be run again: its key was revoked, or its account deleted.')
   const model = async () => requireAvailable(await models.find(modelVersionId), modelVersionId)

@@ -15,6 +15,8 @@ export const PLAN = columns(
   'signUpCredits',
   'models',
   'rateLimit',
+  'retainPromptsDays',
+  'retainImagesDays',
   'forSale',
   'retiredAt',
   'price',

@@ -74,8 +74,13 @@ export const plans = pgTable(
     /** Of the payment provider. */
     price: text('price'),
     createdAt: time('created_at').notNull().defaultNow(),
+    /** 0: for ever; null: as the installation says. */
+    retainPromptsDays: integer('retain_prompts_days'),
+    retainImagesDays: integer('retain_images_days'),
   },
   (t) => [
+    check('plans_retain_prompts_days_check', sql`${t.retainPromptsDays} >= 0`),
+    check('plans_retain_images_days_check', sql`${t.retainImagesDays} >= 0`),
     check('plans_name_check', sql`length(${t.name}) BETWEEN 1 AND 100`),
     check('plans_credits_check', sql`${t.credits} >= 0 AND ${t.signUpCredits} >= 0 AND ${t.carryOver} >= 0`),
     check('plans_period_check', sql`${t.period} IN ('month', 'year')`),

@@ -24,6 +24,8 @@ const plan = z
     sign_up_credits: z.int(),
     models: z.array(z.int()).nullable().describe('IDs; null: all'),
     rate_limit: z.int().nullable(),
+    retain_prompts_days: z.int().nullable().describe('0: for ever; null: as the installation says'),
+    retain_images_days: z.int().nullable(),
     price: z.string().nullable().describe('Of the payment provider'),
     for_sale: z.boolean(),
     retired_at: z.iso.datetime().nullable(),

@@ -1,6 +1,6 @@
 /** An entry of an import of plans: JSON's names on one side, the core's on the other. */
 import { z } from 'zod'
-import type { Plan } from '../../core/accounts/plan.js'
+import { MAX_RETAINED_DAYS, type Plan } from '../../core/accounts/plan.js'
 import { AppError } from '../../core/errors.js'
 import { isLine } from '../../lib/text.js'
 
@@ -11,6 +11,9 @@ const PERIOD = 'must be "month" or "year"'
 const UNSPENT = 'must be "keep", "expire" or {"keep_at_most": N}'
 const MODELS = 'must be a list of IDs of model versions, or left out for all'
 const RATE_LIMIT = 'must be a whole number from 1 to 1000000, or left out'
+
+const RETAINED = `must be a whole number of days from 1 to ${MAX_RETAINED_DAYS}, 0 for ever, or left out`
+const days = z.int(RETAINED).min(0, RETAINED).max(MAX_RETAINED_DAYS, RETAINED).nullish()
 
 export const RETIRED = 'must be a time like 2027-01-31T12:00:00Z; without it the plan is on offer'
 
@@ -26,6 +29,8 @@ const entry = z.strictObject({
   sign_up_credits: credits.optional(),
   models: z.array(z.int(MODELS).min(1, MODELS), MODELS).min(1, MODELS).nullish(),
   rate_limit: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(1_000_000, RATE_LIMIT).nullish(),
+  retain_prompts_days: days,
+  retain_images_days: days,
   price: z
     .string(PRICE)
     .regex(/^[\w-]{1,255}$/, PRICE)
@@ -43,6 +48,8 @@ export function planOfEntry(value: unknown): Plan {
     sign_up_credits: signUpCredits = 0,
     models = null,
     rate_limit: rateLimit = null,
+    retain_prompts_days: retainPromptsDays = null,
+    retain_images_days: retainImagesDays = null,
     price = null,
     ...its
   } = parsed.data
@@ -51,13 +58,17 @@ export function planOfEntry(value: unknown): Plan {
   const retiredAt = retired_at ? new Date(retired_at) : null
   if (forSale && !retiredAt && price === null)
     throw new AppError('invalid_request', 'for_sale needs a price: the ID of one at the payment provider.')
-  return { ...same, carryOver, signUpCredits, models, rateLimit, price, forSale: forSale && !retiredAt, retiredAt }
+  return {
+    ...{ ...same, carryOver, signUpCredits, models, rateLimit, retainPromptsDays, retainImagesDays },
+    ...{ price, forSale: forSale && !retiredAt, retiredAt },
+  }
 }
 
 /** A plan as an entry, which can be imported again. */
 export const toPlanEntry = ({ name, credits, period, carryOver, retiredAt, ...its }: Plan) => ({
   ...{ name, credits, period, unspent: unspentOf(carryOver) },
   ...{ sign_up_credits: its.signUpCredits, models: its.models, rate_limit: its.rateLimit, price: its.price },
+  ...{ retain_prompts_days: its.retainPromptsDays, retain_images_days: its.retainImagesDays },
   for_sale: its.forSale,
   ...(retiredAt && { retired_at: retiredAt }),
 })

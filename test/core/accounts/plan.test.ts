@@ -16,6 +16,8 @@ const PRO: Plan = {
   signUpCredits: 0,
   models: null,
   rateLimit: null,
+  retainPromptsDays: null,
+  retainImagesDays: null,
   forSale: false,
   retiredAt: null,
   price: null,

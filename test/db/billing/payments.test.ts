@@ -61,7 +61,17 @@ async function givenPrice(more: { credits?: number; carryOver?: number | null } 
   const { credits = 100, carryOver = 0 } = more
   await planStore(context.db).import([
     {
-      ...{ name, credits, period: 'month', carryOver, signUpCredits: 0, models: null, rateLimit: null },
+      ...{
+        name,
+        credits,
+        period: 'month',
+        carryOver,
+        signUpCredits: 0,
+        models: null,
+        rateLimit: null,
+        retainPromptsDays: null,
+        retainImagesDays: null,
+      },
       forSale: false,
       retiredAt: null,
       price,
@@ -327,7 +337,16 @@ describe('a paid subscription', () => {
     const { db } = context
     const user = await givenAccount()
     const year = id('Year')
-    const more = { signUpCredits: 0, models: null, rateLimit: null, forSale: false, retiredAt: null, price: null }
+    const more = {
+      signUpCredits: 0,
+      models: null,
+      rateLimit: null,
+      retainPromptsDays: null,
+      retainImagesDays: null,
+      forSale: false,
+      retiredAt: null,
+      price: null,
+    }
     await planStore(db).import([{ ...more, name: year, credits: 6000, period: 'year', carryOver: 0 }])
     await operatorSubscriptionStore(db).set(user.id, { plan: year, status: undefined, endDate: inDays(300) }, inDays(1))
     await periodStore(db).settle()

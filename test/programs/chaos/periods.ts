@@ -21,7 +21,17 @@ const ENDING = 2
 export async function givenPlan(db: Database): Promise<void> {
   const grants = { credits: 40, period: 'month', carryOver: 10, signUpCredits: 5 } as const
   await planStore(db).import([
-    { name: CHAOS_PLAN, ...grants, models: null, rateLimit: null, forSale: false, retiredAt: null, price: null },
+    {
+      name: CHAOS_PLAN,
+      ...grants,
+      models: null,
+      rateLimit: null,
+      retainPromptsDays: null,
+      retainImagesDays: null,
+      forSale: false,
+      retiredAt: null,
+      price: null,
+    },
   ])
   await db.pool.query('CREATE TABLE chaos_period_ends (user_id uuid)')
   for (let i = 0; i < ENDING; i++)

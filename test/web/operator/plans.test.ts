@@ -64,12 +64,15 @@ describe('the page of plans', () => {
       name,
       sign_up_credits: '50',
       rate_limit: '60',
+      retain_prompts_days: '30',
+      retain_images_days: '',
       price: ' price_2 ',
       for_sale: 'yes',
     })
     expect((await send(location as string)).html).toContain('The plan is saved.')
     expect(await find(name)).toEqual({
       ...{ name, credits: 500, period: 'month', carryOver: 0, signUpCredits: 50, models: null },
+      ...{ retainPromptsDays: 30, retainImagesDays: null },
       ...{ rateLimit: 60, forSale: true, retiredAt: null, price: 'price_2' },
     })
     expect(await recordedOf(name)).toEqual(['saved plan: new prices'])

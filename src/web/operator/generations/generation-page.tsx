@@ -58,7 +58,7 @@ const Texts = ({ of: { prompt, negativePrompt } }: { of: RecordedGeneration }) =
         {prompt}
       </p>
     ) : (
-      <p class="quiet">Empty: prompts are wiped when their account is deleted with all that is theirs.</p>
+      <p class="quiet">Empty: it is no longer kept, or its account was deleted with all that is theirs.</p>
     )}
     {negativePrompt && (
       <>

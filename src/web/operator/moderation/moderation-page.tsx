@@ -116,7 +116,7 @@ const Refusal = ({ refusal: it, hidden }: RefusalProps) => (
       </p>
       <details class="text">
         <summary>Show the text</summary>
-        <p dir="auto">{it.prompt}</p>
+        {it.prompt ? <p dir="auto">{it.prompt}</p> : <p class="quiet">It is no longer kept.</p>}
       </details>
     </div>
     {it.wrongAt ? (

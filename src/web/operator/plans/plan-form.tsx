@@ -16,6 +16,7 @@ export const formBody = z.object({
   /** `all`, or `some`: those of `models`. */
   allowed: text,
   models: z.union([z.string().transform((it) => [it]), z.array(z.string())]).catch([]),
+  ...{ retain_prompts_days: text, retain_images_days: text },
   ...{ rate_limit: text, price: text, for_sale: text, reason: text },
 })
 
@@ -33,6 +34,8 @@ export const formOf = (plan: Plan | undefined): PlanForm => ({
   allowed: plan?.models ? 'some' : 'all',
   models: (plan?.models ?? []).map(String),
   rate_limit: `${plan?.rateLimit ?? ''}`,
+  retain_prompts_days: `${plan?.retainPromptsDays ?? ''}`,
+  retain_images_days: `${plan?.retainImagesDays ?? ''}`,
   price: plan?.price ?? '',
   for_sale: plan?.forSale ? 'yes' : '',
   reason: '',
@@ -56,6 +59,8 @@ export function entryOf(form: PlanForm): Readonly<Record<string, unknown>> {
     sign_up_credits: optional(form.sign_up_credits),
     models: form.allowed === 'some' ? form.models.map(numberOf) : null,
     rate_limit: optional(form.rate_limit),
+    retain_prompts_days: optional(form.retain_prompts_days),
+    retain_images_days: optional(form.retain_images_days),
     price: form.price.trim() || null,
     for_sale: form.for_sale === 'yes',
   }
@@ -104,6 +109,20 @@ export const PlanFields = ({ form, models, isNew }: PlanFieldsProps) => (
         step={1}
         value={form.rate_limit}
         hint="Requests in a window."
+      />
+    </div>
+    <div class="pair wide">
+      <Count
+        id="retain_prompts_days"
+        label="Days prompts are kept"
+        value={form.retain_prompts_days}
+        hint="0: for ever. Empty: as usual."
+      />
+      <Count
+        id="retain_images_days"
+        label="Days images are kept"
+        value={form.retain_images_days}
+        hint="0: for ever. Empty: as usual."
       />
     </div>
     <fieldset class="stack allowed">

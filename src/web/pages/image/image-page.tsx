@@ -116,9 +116,11 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
         <div class="row copies">
           {own && (
             <>
-              <button class="plain" type="button" data-copy="#prompt">
-                {words.copyPrompt}
-              </button>
+              {own.prompt !== '' && (
+                <button class="plain" type="button" data-copy="#prompt">
+                  {words.copyPrompt}
+                </button>
+              )}
               <button class="plain" type="button" data-copy="" data-text={infotextOf(own)}>
                 {words.copyParameters}
               </button>

@@ -17,6 +17,8 @@ export const Prompt = ({ image: { prompt, negativePrompt } }: { image: OwnImage 
       <h1 id="prompt" class={isLong ? 'prompt long' : 'prompt'} dir="auto" tabindex={isLong ? 0 : undefined}>
         {prompt || words.untitled}
       </h1>
+      {/* Nobody can submit an empty one. */}
+      {prompt === '' && <p class="quiet small">{words.promptGone}</p>}
       {negativePrompt !== '' && (
         <p class="negative quiet small">
           {words.without} <bdi>{negativePrompt}</bdi>

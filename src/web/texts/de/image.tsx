@@ -8,6 +8,7 @@ export const image: Texts['image'] = {
   download: 'Herunterladen',
   makeYourOwn: (site) => <>Erstelle eigene Bilder mit {site}</>,
   copyPrompt: 'Prompt kopieren',
+  promptGone: 'Der Prompt wird nicht mehr aufbewahrt.',
   copyParameters: 'Parameter kopieren',
   copyLink: 'Link kopieren',
   facts: {

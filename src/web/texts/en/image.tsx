@@ -11,6 +11,7 @@ export const image = {
   download: 'Download',
   makeYourOwn: (site: ComponentChildren) => <>Make your own with {site}</>,
   copyPrompt: 'Copy prompt',
+  promptGone: 'The prompt is no longer kept.',
   copyParameters: 'Copy parameters',
   copyLink: 'Copy link',
   facts: {

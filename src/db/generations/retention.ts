@@ -1,0 +1,152 @@
+/** How prompts and images go that are older than they are kept. `migrations/0060_retention.sql` says why without an index more. */
+import { and, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
+import { type KeptDays, REMOVED_BY_AGE, type RetentionStore } from '../../core/generations/retention.js'
+import type { Database } from '../client.js'
+import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
+import { generations as g } from '../schema/generations.js'
+import { folderImages as fi, images as i, imageReports as ir } from '../schema/images.js'
+import { refusedPrompts as r } from '../schema/operator.js'
+import { retention as t } from '../schema/retention.js'
+import { leases as l } from '../schema/workers.js'
+import { param, setList, statement } from '../statement.js'
+
+const NAME = 'retention'
+const HOLD_SECONDS = 60
+const NEXT_PASS = sql`interval '1 hour'`
+
+const BEGIN = statement('begin_retention')`
+  INSERT INTO ${l} (name, holder, until)
+  VALUES (${NAME}, ${param('holder')}, now() + make_interval(secs => ${HOLD_SECONDS}))
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE ${l.until} < now()`
+
+/** Accounts looked at by one statement, and rows changed by one: each takes milliseconds. */
+const ACCOUNTS_PER_PAGE = 200
+const ROWS_PER_STEP = 500
+
+const WHAT = {
+  prompts: { days: p.retainPromptsDays, at: t.promptsAt, seq: t.promptsSeq },
+  images: { days: p.retainImagesDays, at: t.imagesAt, seq: t.imagesSeq },
+} as const
+type What = keyof typeof WHAT
+
+/** What is older is overdue; null: nothing is. The plan that a subscription names counts, even when that has ended. */
+const before = (what: What) =>
+  sql`now() - make_interval(days => nullif(coalesce(${WHAT[what].days}, ${param(what)}::integer), 0))`
+
+const ofAccount = (account: SQL) => sql`
+  LEFT JOIN ${s} ON ${s.userId} = ${account} LEFT JOIN ${p} ON ${p.name} = ${s.plan}
+  LEFT JOIN ${t} ON ${t.userId} = ${account}`
+
+const hasOverdue = (what: What) => {
+  const { at, seq } = WHAT[what]
+  return sql`EXISTS (
+    SELECT FROM ${g} WHERE ${g.userId} = account.id AND ${g.createdAt} < ${before(what)}
+       AND (${g.createdAt}, ${g.seq}) > (coalesce(${at}, '-infinity'), coalesce(${seq}, 0)))`
+}
+
+const OVERDUE = statement<{ accountId: string; prompts: boolean; images: boolean; refusals: boolean }>(
+  'overdue_accounts',
+)`
+  SELECT account.id AS "accountId", ${hasOverdue('prompts')} AS prompts, ${hasOverdue('images')} AS images,
+         EXISTS (SELECT FROM ${r} WHERE ${r.userId} = account.id AND ${r.at} < ${before('prompts')}
+                                    AND ${r.prompt} <> '') AS refusals
+    FROM (SELECT ${u.id} FROM ${u} WHERE ${u.id} > ${param('after')}::uuid
+           ORDER BY ${u.id} LIMIT ${ACCOUNTS_PER_PAGE}) account
+    ${ofAccount(sql`account.id`)} ORDER BY account.id`
+
+/**
+ * Changes what some overdue generations have, and notes how far it came. It stops before one that has not ended: the next pass
+ * goes on there. Arrays, so that Postgres looks each row up by its key, whatever it believes of the tables.
+ */
+const stepOf = (what: What, changes: SQL) => {
+  const { at, seq } = WHAT[what]
+  const [atName, seqName] = [at, seq].map((it) => sql.identifier(it.name))
+  return statement<{ done: number }>(`end_${what}`)`
+    WITH since AS (
+      SELECT ${before(what)} AS before, coalesce(${at}, '-infinity') AS at, coalesce(${seq}, 0) AS seq
+        FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)}
+    ), step AS MATERIALIZED (
+      SELECT ${g.id}, ${g.createdAt}, ${g.seq}, ${g.status} IN ('queued', 'processing') AS active FROM ${g}
+       WHERE ${g.userId} = ${param('accountId')}::uuid AND ${g.createdAt} < (SELECT before FROM since)
+         AND (${g.createdAt}, ${g.seq}) > ((SELECT at FROM since), (SELECT seq FROM since))
+       ORDER BY ${g.createdAt}, ${g.seq} LIMIT ${ROWS_PER_STEP}
+    ), ended AS MATERIALIZED (
+      SELECT id, created_at, seq FROM (
+        SELECT *, bool_or(active) OVER (ORDER BY created_at, seq) AS stopped FROM step) it WHERE NOT stopped
+    ), ${changes}, noted AS (
+      INSERT INTO ${t} (user_id, ${atName}, ${seqName})
+      SELECT ${param('accountId')}::uuid, created_at, seq FROM ended ORDER BY created_at DESC, seq DESC LIMIT 1
+      ON CONFLICT (user_id) DO UPDATE SET ${atName} = excluded.${atName}, ${seqName} = excluded.${seqName}
+    )
+    SELECT count(*) AS done FROM ended`
+}
+
+const IDS = sql`(ARRAY(SELECT id FROM ended))`
+const SLUGS = sql`(ARRAY(SELECT slug FROM removed))`
+
+const STEPS = {
+  prompts: stepOf(
+    'prompts',
+    sql`emptied AS (
+      UPDATE ${g} SET ${setList(g, { prompt: '', negativePrompt: '', webhookUrl: null, requestId: null, traceparent: null })}
+       WHERE ${g.id} = ANY ${IDS})`,
+  ),
+  images: stepOf(
+    'images',
+    sql`removed AS (
+      UPDATE ${i} SET ${setList(i, { removedAt: sql`now()`, removedReason: REMOVED_BY_AGE })}
+       WHERE ${i.generationId} = ANY ${IDS} AND ${i.removedAt} IS NULL RETURNING ${i.slug}
+    ), sorted_out AS (
+      DELETE FROM ${fi} WHERE ${fi.slug} = ANY ${SLUGS}
+    ), unsaid AS (
+      UPDATE ${ir} SET ${setList(ir, { note: '' })} WHERE ${ir.slug} = ANY ${SLUGS} AND ${ir.note} <> '')`,
+  ),
+} as const
+
+const EMPTY_REFUSALS = statement('empty_refused_prompts')`
+  UPDATE ${r} SET ${setList(r, { prompt: '', matched: sql`'{}'` })}
+   WHERE ${r.id} = ANY (ARRAY(
+           SELECT ${r.id} FROM ${r}
+            WHERE ${r.userId} = ${param('accountId')}::uuid AND ${r.prompt} <> '' AND ${r.at} < (
+                    SELECT ${before('prompts')}
+                      FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)})
+            ORDER BY ${r.id} LIMIT ${ROWS_PER_STEP}))`
+
+const FIRST = '00000000-0000-0000-0000-000000000000'
+
+export function retentionStore({ orm, pool }: Database): RetentionStore {
+  const until = (holder: string, length: SQL) =>
+    orm
+      .update(l)
+      .set({ until: sql`now() + ${length}` })
+      .where(and(eq(l.name, NAME), eq(l.holder, holder)))
+  const step = (what: What) => async (accountId: string, kept: KeptDays) =>
+    (await STEPS[what].first(pool, { accountId, [what]: kept[what] }))?.done ?? 0
+
+  return {
+    begin: async (holder) => (await BEGIN.count(pool, { holder })) === 1,
+
+    async goOn(holder) {
+      await until(holder, sql`make_interval(secs => ${HOLD_SECONDS})`)
+    },
+
+    async end(holder) {
+      await until(holder, NEXT_PASS)
+    },
+
+    async endsAnything(kept) {
+      if (kept.prompts !== undefined || kept.images !== undefined) return true
+      return (await orm.$count(p, or(isNotNull(p.retainPromptsDays), isNotNull(p.retainImagesDays)))) > 0
+    },
+
+    async overdue(kept, after = FIRST) {
+      const rows = await OVERDUE.rows(pool, { ...kept, after })
+      const last = rows.length < ACCOUNTS_PER_PAGE ? undefined : rows.at(-1)?.accountId
+      return { accounts: rows.filter(({ prompts, images, refusals }) => prompts || images || refusals), last }
+    },
+
+    emptyPrompts: step('prompts'),
+    removeImages: step('images'),
+    emptyRefusals: (accountId, { prompts }) => EMPTY_REFUSALS.count(pool, { accountId, prompts }),
+  }
+}
