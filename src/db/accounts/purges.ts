@@ -51,7 +51,7 @@ export const takeName = (db: Database, userId: string): Promise<void> =>
         .set({ [column]: username })
         .from(u)
         .where(sql`${u.id} = ${userId}::uuid AND ${isNamed(a[column])}`)
-    await tx.update(u).set({ username, mailsOff: [], language: null }).where(eq(u.id, userId))
+    await tx.update(u).set({ username, mailsOff: [], language: null, newImagesPrivate: false }).where(eq(u.id, userId))
     await tx.update(k).set({ name: '', hint: '' }).where(eq(k.userId, userId))
     await tx.update(c).set({ email: null }).where(eq(c.userId, userId))
     await tx.delete(idempotencyKeys).where(eq(idempotencyKeys.userId, userId))

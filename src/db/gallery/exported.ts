@@ -141,7 +141,18 @@ const actPage: Part['page'] = (accountId, [after = '0'] = []) => sql`
 export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
   account: part(
     [
-      ...of(u, 'id', 'username', 'email', 'role', 'roleFromGroup', 'language', 'mailsOff', 'noticeBelow'),
+      ...of(
+        u,
+        'id',
+        'username',
+        'email',
+        'role',
+        'roleFromGroup',
+        'language',
+        'mailsOff',
+        'noticeBelow',
+        'newImagesPrivate',
+      ),
       ...of(u, 'credits', 'expiringCredits', 'createdAt', 'deletedAt'),
     ],
     [u.id],
@@ -244,7 +255,7 @@ export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
   }),
   'refused-prompts': part(of(r, 'at', 'parameter', 'category', 'matched', 'prompt', 'wrongAt'), [r.id], ownRows(r)),
   // Nobody knows who reports. What they write in confidence stays with the operators.
-  reports: part(of(ir, 'slug', 'at', 'reason', 'dismissedAt'), [ir.id], {
+  reports: part(of(ir, 'slug', 'at', 'reason', 'times', 'dismissedAt'), [ir.id], {
     from: sql`${ir}`,
     // There are few reports, and may be millions of images: each report looks its owner up.
     where: (accountId) => sql`${accountId} = (

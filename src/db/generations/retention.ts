@@ -1,4 +1,4 @@
-/** How prompts and images go that are older than they are kept. `migrations/0060_retention.sql` says why without an index more. */
+/** How prompts and images go that are older than they are kept. `migrations/0063_retention.sql` says why without an index more. */
 import { and, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import { type KeptDays, REMOVED_BY_AGE, type RetentionStore } from '../../core/generations/retention.js'
 import type { Database } from '../client.js'

@@ -1,10 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
-import { imageFileMissing, imageNotFound } from '../../../core/errors.js'
-import { imageFileName } from '../../../core/gallery/archive.js'
-import { deleteSoon } from '../../../core/gallery/deletion.js'
-import { FAVOURITES, type Folder, type FolderStore } from '../../../core/gallery/folders.js'
+import type { Folder } from '../../../core/gallery/folders.js'
 import type { Neighbours, OwnImage } from '../../../core/gallery/gallery.js'
 import { infotextOf } from '../../../core/gallery/infotext.js'
 import { LINK_SECONDS } from '../../../core/images/image-links.js'
@@ -13,16 +10,13 @@ import type { App } from '../../../http/shared/fastify-app.js'
 import { linkQueryOf, maySee } from '../../../http/shared/private-images.js'
 import { NoticePage } from '../../parts/error-page.js'
 import { urlsFor } from '../../parts/image-urls.js'
-import { Layout, sendFragment, sendPage } from '../../parts/layout.js'
+import { Layout, sendPage } from '../../parts/layout.js'
 import { Fact } from '../../parts/page-parts.js'
 import { useSite } from '../../parts/site-context.js'
 import { Star } from '../../parts/star.js'
 import { address } from '../../parts/text.js'
-import { isFragment } from '../../shared/answers.js'
-import { sendDownload } from '../../shared/download.js'
-import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { sessionOf, viewerOf } from '../../shared/session-cookie.js'
+import { viewerOf } from '../../shared/session-cookie.js'
 import { type Texts, useTexts } from '../../texts/texts.js'
 import { Downloads, FolderTicks, NeighbourLinks, OwnActs, OwnExtras, OwnFacts, Prompt } from './owner-view.js'
 import { Privacy, type PrivacyView } from './privacy-view.js'
@@ -217,76 +211,6 @@ const linkQuery = z.object({
   link: z.enum(['hour', 'day', 'week', 'month']).optional().catch(undefined),
   revoked: z.literal('').optional().catch(undefined),
 })
-const privacyBody = z.object({ private: z.enum(['1', '']).catch('') })
-const ownParams = z.object({ slug: z.string().regex(SLUG).catch('') })
-const kind = z.object({ as: z.enum(['parameters', 'png', 'webp']).catch('parameters') })
-const backBody = z.object({ back: nextPath.optional() }).catch({})
-const foldersBody = z.object({ folder: z.union([z.array(z.string()), z.string().transform((id) => [id])]).catch([]) })
-
-/** What an image's owner does with it. */
-export function ownImageRoutes(app: App, { ports }: WebsiteOptions): void {
-  const { folders, deletions, gallery, files } = ports
-
-  app.post('/image/:slug/delete', { schema: { params: ownParams } }, async (request, reply) => {
-    const deleted = await deleteSoon(deletions, sessionOf(request).caller.account.id, [request.params.slug])
-    if (deleted === 0) throw imageNotFound()
-    return reply.redirect('/gallery', 303)
-  })
-
-  app.post('/image/:slug/privacy', { schema: { params: ownParams, body: privacyBody } }, async (request, reply) => {
-    const { slug } = request.params
-    const { id } = sessionOf(request).caller.account
-    if (!(await gallery.image(id, slug))) throw imageNotFound()
-    await ports.privacy.set(id, [slug], request.body.private === '1')
-    return reply.redirect(`/image/${slug}#privacy`, 303)
-  })
-
-  app.post('/image/:slug/revoke-links', { schema: { params: ownParams } }, async (request, reply) => {
-    const { slug } = request.params
-    const { id } = sessionOf(request).caller.account
-    if (!(await gallery.image(id, slug))) throw imageNotFound()
-    await ports.privacy.revokeLinks(id, slug)
-    return reply.redirect(`/image/${slug}?revoked=#privacy`, 303)
-  })
-
-  app.get('/image/:slug/download', { schema: { params: ownParams, querystring: kind } }, async (request, reply) => {
-    const own = await gallery.image(sessionOf(request).caller.account.id, request.params.slug)
-    if (!own) throw imageNotFound()
-    const png = await files.read(own.slug)
-    if (!png) throw imageFileMissing()
-    const { as } = request.query
-    const bytes =
-      as === 'webp' ? await files.webpOf(png) : as === 'png' ? png : files.withInfotext(png, infotextOf(own))
-    const ending = as === 'webp' ? 'webp' : 'png'
-    return sendDownload(reply, `${imageFileName(own)}.${ending}`, `image/${ending}`, bytes)
-  })
-
-  const star = (path: string, isFavourite: boolean, change: FolderStore['add' | 'take']) =>
-    app.post(path, { schema: { params: ownParams, body: backBody } }, async (request, reply) => {
-      const { slug } = request.params
-      const { id } = sessionOf(request).caller.account
-      if (!(await gallery.image(id, slug))) throw imageNotFound()
-      await change(id, FAVOURITES, [slug])
-      if (isFragment(request)) return sendFragment(reply, <Star image={{ slug, isFavourite }} />)
-      return reply.redirect(request.body.back ?? `/image/${slug}`, 303)
-    })
-  star('/image/:slug/favourite', true, folders.add)
-  star('/image/:slug/unfavourite', false, folders.take)
-
-  // What is ticked is what it is in; the favourites are left alone.
-  app.post('/image/:slug/folders', { schema: { params: ownParams, body: foldersBody } }, async (request, reply) => {
-    const { slug } = request.params
-    const { id } = sessionOf(request).caller.account
-    if (!(await gallery.image(id, slug))) throw imageNotFound()
-    const wanted = new Set(request.body.folder)
-    const before = new Set(await folders.of(id, slug))
-    for (const folder of await folders.list(id)) {
-      if (wanted.has(folder.id) === before.has(folder.id)) continue
-      await (wanted.has(folder.id) ? folders.add(id, folder.id, [slug]) : folders.take(id, folder.id, [slug]))
-    }
-    return reply.redirect(`/image/${slug}`, 303)
-  })
-}
 
 const notice = (
   request: FastifyRequest,
