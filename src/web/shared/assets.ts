@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import type { App } from '../../http/shared/fastify-app.js'
 
 /** Beside this file; a bundle of the server lies elsewhere. The build minifies what it copies: here nothing is shortened. */
@@ -63,14 +64,24 @@ export function assetUrl(file: string): string {
 /** The text of a file in assets/ that is not served as it is. */
 export const assetText = (file: string): string => own(file)
 
+const takesGzip = (encodings: unknown): boolean =>
+  /(?:^|[,\s])gzip\s*(?:$|,|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/.test(`${encodings ?? ''}`)
+
 /**
  * What pages load: styles, scripts, the icon and drawings.
  * @param own the installation's, which are not ours: opened by itself, an SVG runs no script and loads nothing
  */
 export function assetRoutes(app: App, own: readonly Asset[], iconUrl: string): void {
   const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
-  for (const { url, type, body } of [...Object.values(ASSETS), ...files.values()])
-    app.get(url, async (_request, reply) => reply.headers(headers).type(type).send(body))
+  for (const { url, type, body } of [...Object.values(ASSETS), ...files.values()]) {
+    // Once, not for each request; and no page, in which secrets stand beside what others may have chosen.
+    const compressed = gzipSync(body)
+    app.get(url, async (request, reply) => {
+      reply.headers({ ...headers, vary: 'accept-encoding' }).type(type)
+      if (!takesGzip(request.headers['accept-encoding'])) return reply.send(body)
+      return reply.header('content-encoding', 'gzip').send(compressed)
+    })
+  }
   const contained = {
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     'x-content-type-options': 'nosniff',
