@@ -30,7 +30,8 @@ export interface ImageLinks {
 export function imageLinks(secret: () => Promise<Buffer>): ImageLinks {
   const signatureOf = async ({ slug, linkRevocations }: LinkedImage, expires: string) =>
     createHmac('sha256', await secret())
-      .update(`image link ${slug} ${expires} ${linkRevocations}`)
+      // Without the number where it is 0, as the release before signs.
+      .update(`image link ${slug} ${expires}${linkRevocations > 0 ? ` ${linkRevocations}` : ''}`)
       .digest()
   return {
     async sign(image, expiresAt) {
