@@ -39,6 +39,7 @@ import { generationQueue } from '../queue/queues.js'
 import { lockKey, noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
 import {
   createFailFastRedis,
+  createLookingRedis,
   createPatientRedis,
   createProducerRedis,
   redisAvailability,
@@ -254,7 +255,7 @@ export async function auditService(
 ): Promise<Check[]> {
   const { databaseUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options
-  const client = redisUrl === undefined ? undefined : createFailFastRedis(redisUrl, () => undefined)
+  const client = redisUrl === undefined ? undefined : createLookingRedis(redisUrl, () => undefined)
   // Asked for nothing but where private images are.
   const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
   try {
