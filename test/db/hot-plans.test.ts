@@ -13,6 +13,7 @@ import { queuePositions } from '../../src/db/generations/estimates.js'
 import { historyStore } from '../../src/db/generations/history.js'
 import { pollStore } from '../../src/db/generations/poll.js'
 import { reconcileStore } from '../../src/db/generations/reconcile.js'
+import { retentionStore } from '../../src/db/generations/retention.js'
 import { runStore } from '../../src/db/generations/run.js'
 import { submissionStore } from '../../src/db/generations/submit/charged.js'
 import { hiddenImageRows } from '../../src/db/images/hidden-images.js'
@@ -89,6 +90,9 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'undone deletion': ['images_delete_at', 'images_pkey', 'generations_pkey'],
   'ended deletions': ['images_delete_at', 'images_pkey'],
   'neighbours of an image': [...IMAGES, ...SORTED, 'generations_pkey', 'images_pkey'],
+  'what is no longer kept': ['users_pkey', 'generations_history', 'generations_usage', 'subscriptions_pkey'],
+  'prompts that are no longer kept': ['generations_history', 'generations_pkey'],
+  'images that are no longer kept': ['generations_history', 'images_generation_id_idx_key'],
   requeueLost: ['generations_pkey', 'generations_processing'],
   failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
   failExpired: ['generations_deadline', 'generations_pkey', 'users_pkey'],
@@ -295,6 +299,11 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('deletions that can be undone', () => deletions.undoable(past.id))
   await ask('undone deletion', () => deletions.undo(past.id))
   await ask('ended deletions', () => takedownStore(db).endDeletions())
+  const retention = retentionStore(db)
+  const kept = { prompts: 30, images: 30 }
+  await ask('what is no longer kept', () => retention.overdue(kept, undefined))
+  await ask('prompts that are no longer kept', () => retention.emptyPrompts(past.id, kept))
+  await ask('images that are no longer kept', () => retention.removeImages(past.id, kept))
   for (const rule of ['requeueLost', 'failLost', 'failExpired', 'notEnqueued'] as const)
     await ask(rule, () => rows[rule]())
   await ask('firstQueued', () => rows.firstQueued())

@@ -56,23 +56,27 @@ const OVERDUE = statement<{ accountId: string; prompts: boolean; images: boolean
 
 /**
  * Changes what some overdue generations have, and notes how far it came. It stops before one that has not ended: the next pass
- * goes on there. Arrays, so that Postgres looks each row up by its key, whatever it believes of the tables.
+ * goes on there. From one row to the next, and by arrays of keys: otherwise Postgres would read all that an account has wherever
+ * it believes that to be little.
  */
 const stepOf = (what: What, changes: SQL) => {
   const { at, seq } = WHAT[what]
   const [atName, seqName] = [at, seq].map((it) => sql.identifier(it.name))
   return statement<{ done: number }>(`end_${what}`)`
-    WITH since AS (
+    WITH RECURSIVE since AS (
       SELECT ${before(what)} AS before, coalesce(${at}, '-infinity') AS at, coalesce(${seq}, 0) AS seq
         FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)}
-    ), step AS MATERIALIZED (
-      SELECT ${g.id}, ${g.createdAt}, ${g.seq}, ${g.status} IN ('queued', 'processing') AS active FROM ${g}
-       WHERE ${g.userId} = ${param('accountId')}::uuid AND ${g.createdAt} < (SELECT before FROM since)
-         AND (${g.createdAt}, ${g.seq}) > ((SELECT at FROM since), (SELECT seq FROM since))
-       ORDER BY ${g.createdAt}, ${g.seq} LIMIT ${ROWS_PER_STEP}
+    ), step AS (
+      SELECT 0 AS n, NULL AS id, at AS created_at, seq FROM since
+       UNION ALL
+      SELECT step.n + 1, next.id, next.created_at, next.seq FROM step CROSS JOIN LATERAL (
+        SELECT ${g.id}, ${g.createdAt}, ${g.seq}, ${g.status} IN ('succeeded', 'failed') AS has_ended FROM ${g}
+         WHERE ${g.userId} = ${param('accountId')}::uuid AND (${g.createdAt}, ${g.seq}) > (step.created_at, step.seq)
+           AND ${g.createdAt} < (SELECT before FROM since)
+         ORDER BY ${g.createdAt}, ${g.seq} LIMIT 1) next
+       WHERE step.n < ${ROWS_PER_STEP} AND next.has_ended
     ), ended AS MATERIALIZED (
-      SELECT id, created_at, seq FROM (
-        SELECT *, bool_or(active) OVER (ORDER BY created_at, seq) AS stopped FROM step) it WHERE NOT stopped
+      SELECT id, created_at, seq FROM step WHERE n > 0
     ), ${changes}, noted AS (
       INSERT INTO ${t} (user_id, ${atName}, ${seqName})
       SELECT ${param('accountId')}::uuid, created_at, seq FROM ended ORDER BY created_at DESC, seq DESC LIMIT 1

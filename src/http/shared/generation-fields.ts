@@ -103,7 +103,7 @@ export const settings = {
 }
 
 /** All that was drawn from, as answers show it. */
-export const shown = { prompt: z.string(), ...settings }
+export const shown = { prompt: z.string().describe('Empty once it is no longer kept'), ...settings }
 
 /** An example of it. */
 export const EXAMPLE_SHOWN = {

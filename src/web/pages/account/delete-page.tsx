@@ -40,6 +40,7 @@ const DeletePage = ({ signedIn, hasPassword, sells, typed, problem }: DeletePage
           {sells && <li>{words.subscription}</li>}
         </ul>
         <p>{words.stays}</p>
+        <a href="/account#export-title">{words.exportFirst}</a>
         <Field
           id="username"
           label={words.name}

@@ -123,7 +123,7 @@ export const account: Texts['account'] = {
       <>Das Konto {username} endet sofort, und niemand kann es zurückholen. In wenigen Minuten wird auch gelöscht:</>
     ),
     gone: [
-      'deine Bilder, auch unter den Adressen, die du anderen gegeben hast, deine Ordner und Prompts',
+      'deine Bilder, auch unter den Adressen, die du anderen gegeben hast, deine Ordner, Prompts und gespeicherten Einstellungen',
       'deine Adresse, deine Anmeldungen und die Wege, dich anzumelden',
       'die Namen deiner Schlüssel, die dann nicht mehr gelten, und deine Webhooks',
     ],
@@ -132,6 +132,7 @@ export const account: Texts['account'] = {
         ? 'dein letzter Credit; er wird nicht ausgezahlt'
         : `deine ${words.credits(count)}; sie werden nicht ausgezahlt`,
     subscription: 'dein Abo: Es wird nicht verlängert',
+    exportFirst: 'Vorher deine Daten herunterladen',
     stays:
       'Ohne deinen Namen bleibt, was berechnet und bezahlt wurde, und wann Bilder welcher Größe entstanden sind. Auch das Protokoll der Betreiber behält ohne deinen Namen, was sie für dein Konto getan haben. Kopien, die andere von deinen Bildern gemacht haben, bleiben bei ihnen.',
     name: 'Gib den Namen deines Kontos ein',

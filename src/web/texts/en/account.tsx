@@ -117,12 +117,13 @@ export const account = {
       <>The account {username} ends at once, and nobody can bring it back. Within minutes these are deleted, too:</>
     ),
     gone: [
-      'your images, also at the addresses that you gave to others, your folders and prompts',
+      'your images, also at the addresses that you gave to others, your folders, prompts and saved settings',
       'your address, sessions and ways to sign in',
       'the names of your keys, which stop working, and your webhooks',
     ],
     credits: (count: number): string => `your ${words.credits(count)}, which are not paid out`,
     subscription: 'your subscription: it is not renewed',
+    exportFirst: 'Download your data first',
     stays:
       'These stay without your name: what was charged and paid, and when images were made and of which size. The log of the operators keeps what they did for your account, without its name, too. Copies that others have made of your images stay with them.',
     name: 'Type the name of your account',
