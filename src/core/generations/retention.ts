@@ -8,6 +8,9 @@ export interface KeptDays {
   readonly images: number | undefined
 }
 
+/** How long an account's are kept. */
+export type KeptOf = (accountId: string) => Promise<KeptDays>
+
 /** Of an account, what is older than it is kept. */
 export interface OverdueAccount {
   readonly accountId: string

@@ -1,6 +1,6 @@
 /** How prompts and images go that are older than they are kept. `migrations/0063_retention.sql` says why without an index more. */
 import { and, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
-import { type KeptDays, REMOVED_BY_AGE, type RetentionStore } from '../../core/generations/retention.js'
+import { type KeptDays, type KeptOf, REMOVED_BY_AGE, type RetentionStore } from '../../core/generations/retention.js'
 import type { Database } from '../client.js'
 import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
@@ -29,13 +29,26 @@ const WHAT = {
 } as const
 type What = keyof typeof WHAT
 
-/** What is older is overdue; null: nothing is. The plan that a subscription names counts, even when that has ended. */
-const before = (what: What) =>
-  sql`now() - make_interval(days => nullif(coalesce(${WHAT[what].days}, ${param(what)}::integer), 0))`
+/** Null: for ever. The plan that a subscription names counts, even when that has ended. */
+const daysOf = (what: What) => sql`nullif(coalesce(${WHAT[what].days}, ${param(what)}::integer), 0)`
+/** What is older is overdue; null: nothing is. */
+const before = (what: What) => sql`now() - make_interval(days => ${daysOf(what)})`
 
 const ofAccount = (account: SQL) => sql`
   LEFT JOIN ${s} ON ${s.userId} = ${account} LEFT JOIN ${p} ON ${p.name} = ${s.plan}
   LEFT JOIN ${t} ON ${t.userId} = ${account}`
+
+const KEPT = statement<{ prompts: number | null; images: number | null }>('kept_days')`
+  SELECT ${daysOf('prompts')} AS prompts, ${daysOf('images')} AS images
+    FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)}`
+
+/** @param kept unless the account's plan says otherwise */
+export const keptOf =
+  ({ pool }: Database, kept: KeptDays): KeptOf =>
+  async (accountId) => {
+    const { prompts, images } = (await KEPT.first(pool, { ...kept, accountId })) ?? {}
+    return { prompts: prompts ?? undefined, images: images ?? undefined }
+  }
 
 const hasOverdue = (what: What) => {
   const { at, seq } = WHAT[what]

@@ -26,8 +26,6 @@ import { paymentCustomers as c, paymentEvents as e } from '../schema/billing.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i, imageReports as ir } from '../schema/images.js'
 import { refusedPrompts as r } from '../schema/operator.js'
-import { savedSettings } from '../schema/saved-settings.js'
-import { upNext } from '../schema/up-next.js'
 import { columns, commaList, queryOnce, selectAs } from '../statement.js'
 import { operatorWebhookStore } from '../webhooks/endpoints.js'
 import { operatorModelStore } from './catalog.js'
@@ -146,8 +144,8 @@ export function administration(db: Database): Administration {
   }
 }
 
-/** What only the person needs. Ideas go with their list. */
-const OF_PERSON = [t, signInLinks, identities, notices, savedSettings, upNext, r]
+/** What only the person needs. */
+const OF_PERSON = [t, signInLinks, identities, notices, r]
 
 /** Wipes what a deleted account leaves besides its images and prompts; docs/privacy.md lists what stays. Can be repeated. */
 const forgetPerson = (db: Database, userId: string): Promise<void> =>

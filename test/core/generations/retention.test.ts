@@ -108,6 +108,14 @@ describe('what is older than it is kept', () => {
       )
     expect(await page('en')).toContain('The prompt is no longer kept.')
     expect(await page('de')).toContain('Der Prompt wird nicht mehr aufbewahrt.')
+    const account = async (who: GivenUser) =>
+      textOf((await visit(url, '/account', { cookie: await givenSession(db, who) })).html)
+    expect(await account(user)).toContain('A prompt is kept for 30 days, then emptied.')
+    expect(await account(user)).toContain('An image is kept for 60 days, then removed')
+    const plan = await givenPlan(db, { retainPromptsDays: 1, retainImagesDays: 0 })
+    const other = await givenUser(db, { subscription: { plan: plan.name } })
+    expect(await account(other)).toContain('A prompt is kept for a day, then emptied.')
+    expect(await account(other)).not.toContain('An image is kept')
   })
 
   it('is what a plan says, if it says it, also after the subscription has ended', async () => {

@@ -6,6 +6,7 @@ import { changePassword } from '../../../core/accounts/password.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
+import type { KeptDays } from '../../../core/generations/retention.js'
 import { statusOf } from '../../../http/shared/error-bodies.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
@@ -43,6 +44,7 @@ interface AccountView extends EmailView {
   readonly current: CurrentPeriod | undefined
   /** Undefined: none are sent here. */
   readonly mailsOff: readonly NoticeMail[] | undefined
+  readonly kept: KeptDays
   readonly days: readonly DaySpending[]
   readonly entries: readonly SpendingEntry[]
   readonly older: string | null
@@ -89,7 +91,7 @@ const AccountPage = (view: AccountView) => {
         <div class="stack">
           <Password {...view} />
           <Sessions {...view} />
-          <ExportForm />
+          <ExportForm kept={view.kept} />
         </div>
       </div>
       <DayChart id="spending" title={words.spent} noun="credit" days={days} valueOf={({ spent }) => spent} />
@@ -203,13 +205,14 @@ export function accountPageRoutes(
   ) => {
     const signedIn = sessionOf(request)
     const { id, username } = signedIn.caller.account
-    const [own, held, current, days, mailsOff, pending, { items, next }] = await Promise.all([
+    const [own, held, current, days, mailsOff, pending, kept, { items, next }] = await Promise.all([
       credentials.find(username),
       sessions.list(id),
       currentPeriods.of(id),
       spending.days(id),
       mailChoices?.off(id),
       credentials.pendingEmail(id),
+      ports.keptOf(id),
       spending.entries(id, { limit: HISTORY_PAGE, after }),
     ])
     const hasPassword = Boolean(own?.passwordHash)
@@ -224,6 +227,7 @@ export function accountPageRoutes(
       current,
       mailsOff,
       pending,
+      kept,
       sendsMail,
     }
     const history = { entries: items, older: field.cursorOf(next), later: after !== undefined }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { beginExport } from '../../../core/gallery/account-export.js'
+import type { KeptDays } from '../../../core/generations/retention.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { fileNameOf } from '../../../lib/file-name.js'
 import { sendDownload } from '../../shared/download.js'
@@ -7,14 +8,16 @@ import type { WebsiteOptions } from '../../shared/ports.js'
 import { sessionOf } from '../../shared/session-cookie.js'
 import { useTexts } from '../../texts/texts.js'
 
-/** Everything that is held on the account, in one file. */
-export const ExportForm = () => {
+/** Everything that is held on the account, in one file, and how long it is held. */
+export const ExportForm = ({ kept: { prompts, images } }: { kept: KeptDays }) => {
   const { accountExport: words } = useTexts()
   return (
     <section class="card" aria-labelledby="export-title">
       <form class="stack" method="post" action="/account/export">
         <h2 id="export-title">{words.title}</h2>
         <p class="small">{words.about}</p>
+        {prompts !== undefined && <p class="small">{words.promptsKept(prompts)}</p>}
+        {images !== undefined && <p class="small">{words.imagesKept(images)}</p>}
         <button type="submit">{words.download}</button>
       </form>
     </section>

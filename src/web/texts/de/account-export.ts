@@ -5,6 +5,9 @@ export const accountExport: Texts['accountExport'] = {
   title: 'Deine Daten',
   about:
     'Eine ZIP-Datei mit allem, was diese Website zu deinem Konto gespeichert hat: deine Bilder, deine Prompts und was es sonst gibt.',
+  promptsKept: (days) => `Ein Prompt wird ${days === 1 ? 'einen Tag' : `${days} Tage`} aufbewahrt und dann gelöscht.`,
+  imagesKept: (days) =>
+    `Ein Bild wird ${days === 1 ? 'einen Tag' : `${days} Tage`} aufbewahrt und dann entfernt: Lade herunter, was du behalten willst.`,
   download: 'Deine Daten herunterladen',
   intro: (username, at) =>
     `Alles, was zum Konto ${username} gespeichert ist, ${formats.time(at)}.\n` +

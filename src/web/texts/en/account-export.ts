@@ -4,6 +4,9 @@ export const accountExport = {
   title: 'Your data',
   about:
     'One ZIP file with all that this site holds on your account: your images, your prompts, and what else there is.',
+  promptsKept: (days: number): string => `A prompt is kept for ${days === 1 ? 'a day' : `${days} days`}, then emptied.`,
+  imagesKept: (days: number): string =>
+    `An image is kept for ${days === 1 ? 'a day' : `${days} days`}, then removed: download what you want to keep.`,
   download: 'Download your data',
   intro: (username: string, at: Date): string =>
     `Everything that is held on the account ${username}, ${formats.time(at)}.\n` +
