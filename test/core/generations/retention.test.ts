@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { retentionStore } from '../../../src/db/generations/retention.js'
 import { imagePrivacy } from '../../../src/db/images/privacy.js'
 import { wholeImageStore } from '../../../src/process/image-files.js'
+import { givenOperatorKey } from '../../http/admin-api/given-operator-key.js'
 import { call } from '../../support/client.js'
 import { type GivenImage, givenFiles, givenImages } from '../../support/given-images.js'
 import { givenPlan } from '../../support/given-plan.js'
@@ -157,6 +158,13 @@ describe('what is older than it is kept', () => {
     await sql(`UPDATE generations SET status = 'failed', error = 'x', finished_at = now() WHERE id = $1`, active.id)
     await pass()
     expect((await promptsOf(user)).filter((it) => it !== '')).toEqual([])
+    const { key } = await givenOperatorKey(db)
+    expect(
+      await call(context.service.url, 'POST', `/admin/v1/generations/${active.id}/run-again`, { key, body: {} }),
+    ).toMatchObject({
+      status: 400,
+      body: { error: 'It can not be run again: its prompt is no longer kept.' },
+    })
   })
 
   it('goes for prompts that moderation refused, too', async () => {
