@@ -3,7 +3,15 @@ import { connect as connectTcp } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { type Cluster, Redis, type RedisOptions } from 'ioredis'
 import { noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
-import { holders, isCluster, leadsToCluster, type NodeOptions, openCluster, type RedisClient } from './cluster.js'
+import {
+  firstNodeOf,
+  holders,
+  isCluster,
+  leadsToCluster,
+  type NodeOptions,
+  openCluster,
+  type RedisClient,
+} from './cluster.js'
 
 type OnError = (error: Error) => void
 
@@ -78,7 +86,7 @@ async function connected(redis: RedisClient, timeoutMs: number): Promise<void> {
     const end = (settle: () => void) => {
       clearTimeout(timer)
       redis.off('ready', ready)
-      redis.off('error', refused)
+      for (const event of ERRORS) redis.off(event, refused)
       settle()
     }
     const ready = () => end(resolve)
@@ -89,25 +97,38 @@ async function connected(redis: RedisClient, timeoutMs: number): Promise<void> {
       if (sentence) end(() => reject(new Error(sentence, { cause })))
     }
     const late = async () => {
-      const [asked] = isCluster(redis) ? [] : [redis.options]
-      if (!asked || !(await isOtherwise(asked))) return ready()
+      const asked = isCluster(redis) ? firstNodeOf(redis) : redis.options
+      if (isCluster(redis)) await askAlone(asked, refused)
+      if (!(await isOtherwise(asked))) return ready()
       end(() => reject(new Error(asked.tls ? noTls('Redis', 'REDIS_URL') : ONLY_TLS)))
     }
     const timer = setTimeout(() => void late(), timeoutMs)
     redis.on('ready', ready)
-    redis.on('error', refused)
+    for (const event of ERRORS) redis.on(event, refused)
   })
+}
+
+/** The second one is of a node that a cluster has named. */
+const ERRORS = ['error', 'node error']
+
+/** Asks a node by itself: a cluster keeps to itself why its nodes refuse a connection. */
+async function askAlone(options: NodeOptions, refused: (error: Error) => void): Promise<void> {
+  const probe = new Redis({ ...options, lazyConnect: true, retryStrategy: null }).on('error', refused)
+  await probe.connect().catch(() => undefined)
+  probe.disconnect()
 }
 
 /** The sentence for a login or TLS that Redis or we refused; undefined for any other error. */
 const redisRefusal = (error: Error): string | undefined =>
-  /NOAUTH|WRONGPASS|NOPERM|invalid password/.test(error.message)
+  /NOAUTH|WRONGPASS|invalid password/.test(error.message)
     ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
-    : /DB index is out of range/.test(error.message)
-      ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
-      : /cluster support disabled/.test(error.message)
-        ? 'REDIS_URL says that Redis is a cluster, but it is a single one: leave ?cluster= out.'
-        : tlsRefusal(error, 'Redis', 'REDIS_URL')
+    : /NOPERM/.test(error.message)
+      ? `${REFUSALS.NOPERM}.`
+      : /DB index is out of range/.test(error.message)
+        ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
+        : /cluster support disabled/.test(error.message)
+          ? 'REDIS_URL says that Redis is a cluster, but it is a single one: leave ?cluster= out.'
+          : tlsRefusal(error, 'Redis', 'REDIS_URL')
 
 /** Whether Redis answers with TLS where we ask without, or the other way round: such a server says nothing to us. */
 async function isOtherwise({ host, port, tls, sentinels }: RedisOptions): Promise<boolean> {

@@ -15,6 +15,17 @@ export const leadsToCluster = (url: string): boolean => new URL(url).searchParam
 /** A command that meets a node which has just lost its slot, or has just died, is sent again so often. */
 const REDIRECTIONS = 3
 const MAX_LISTENERS = 30
+/** Without it ioredis learns of a failover from errors alone, and a node that hangs answers with none. */
+const LOOK_EVERY_MS = 5000
+
+/** Of each cluster that was opened, a node that its URL names. */
+const firstNodes = new WeakMap<Cluster, { readonly host: string; readonly port: number }>()
+
+/** How to ask a node that the URL names by itself. */
+export const firstNodeOf = (cluster: Cluster): NodeOptions => ({
+  ...cluster.options.redisOptions,
+  ...firstNodes.get(cluster),
+})
 
 /**
  * Opens a cluster by any of the nodes that the URL names; the others it finds itself.
@@ -24,27 +35,27 @@ export function openCluster(url: string, options: NodeOptions, retryStrategy: (a
   const { host, username, password, searchParams } = new URL(url)
   const others = (searchParams.get('cluster') ?? '').split(',').filter(Boolean)
   const { enableOfflineQueue = true, maxRetriesPerRequest, ...nodeOptions } = options
-  const cluster = new Cluster(
-    [host, ...others].map((address) => {
-      const { hostname, port } = new URL(`redis://${address}`)
-      return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) }
-    }),
-    {
-      clusterRetryStrategy: retryStrategy,
-      // No retry of a node by itself: its commands would wait for it, though a replica has taken over.
-      enableOfflineQueue,
-      // Null: who waits for a single Redis as long as it takes, waits for a failover, too.
-      maxRedirections: maxRetriesPerRequest === null ? 1000 : REDIRECTIONS,
-      // The names of nodes are what certificates of TLS are for.
-      dnsLookup: (address, found) => found(null, address),
-      redisOptions: {
-        ...nodeOptions,
-        ...(maxRetriesPerRequest !== undefined && { maxRetriesPerRequest }),
-        ...(username && { username: decodeURIComponent(username) }),
-        ...(password && { password: decodeURIComponent(password) }),
-      },
+  const nodes = [host, ...others].map((address) => {
+    const { hostname, port } = new URL(`redis://${address}`)
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) }
+  })
+  const cluster = new Cluster(nodes, {
+    slotsRefreshInterval: LOOK_EVERY_MS,
+    clusterRetryStrategy: retryStrategy,
+    // No retry of a node by itself: its commands would wait for it, though a replica has taken over.
+    enableOfflineQueue,
+    // Null: who waits for a single Redis as long as it takes, waits for a failover, too.
+    maxRedirections: maxRetriesPerRequest === null ? 1000 : REDIRECTIONS,
+    // The names of nodes are what certificates of TLS are for.
+    dnsLookup: (address, found) => found(null, address),
+    redisOptions: {
+      ...nodeOptions,
+      ...(maxRetriesPerRequest !== undefined && { maxRetriesPerRequest }),
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
     },
-  )
+  })
+  if (nodes[0]) firstNodes.set(cluster, nodes[0])
   // BullMQ's queues and workers listen on it, too.
   return cluster.setMaxListeners(MAX_LISTENERS)
 }

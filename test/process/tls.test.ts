@@ -228,4 +228,16 @@ describe.skipIf(!redisAvailable)('TLS to Redis', () => {
       /^Redis has no TLS where REDIS_URL leads: /,
     )
   })
+
+  // That it is none does not matter: it is refused before that.
+  it('is spoken of in the same words where REDIS_URL leads to a cluster, whose nodes say nothing of it', async () => {
+    const { plain } = await given(good)
+    const cluster = { cluster: '127.0.0.1:1' }
+    const first = (url: string) => Object.assign(new URL(url), { pathname: '' }).href
+    expect(await refusal(REDIS_URL(first(plain), cluster))).toBe(
+      'Redis takes no connection without TLS at that port: let REDIS_URL begin with rediss://.',
+    )
+    const { url } = await given(bad.expired)
+    expect(await refusal(REDIS_URL(first(url), { sslrootcert: ca, ...cluster }))).toMatch(/certificate/)
+  })
 })

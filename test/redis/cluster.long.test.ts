@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { auditService } from '../../src/process/foundation.js'
@@ -24,24 +25,32 @@ import { startService } from '../support/service.js'
 import { redisAvailable, singleRedisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
 
-let directory: string
-let cluster: RedisCluster
 const closers: (() => unknown)[] = []
+const closeAll = async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+}
+/** For the tests that leave it whole. */
+let whole: RedisCluster
+
+async function newCluster(): Promise<RedisCluster> {
+  const directory = await mkdtemp(join(tmpdir(), 'easel-cluster-'))
+  const cluster = await startRedisCluster(directory)
+  closers.push(async () => {
+    await cluster.stop()
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+  })
+  return cluster
+}
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'easel-cluster-'))
-  if (redisAvailable) cluster = await startRedisCluster(directory)
+  if (redisAvailable) whole = await newCluster()
 })
-afterAll(async () => {
-  for (const close of closers.reverse()) await close()
-  await cluster?.stop()
-  await rm(directory, { recursive: true, force: true, maxRetries: 5 })
-})
+afterAll(closeAll)
 
 const quiet = () => undefined
 
-async function open(create: typeof createFailFastRedis = createFailFastRedis) {
-  const redis = create(cluster.url, quiet)
+async function open(create: typeof createFailFastRedis = createFailFastRedis, { url }: RedisCluster = whole) {
+  const redis = create(url, quiet)
   closers.push(() => redis.disconnect())
   await whenReady(redis, 60_000)
   return redis
@@ -89,14 +98,20 @@ describe.skipIf(!redisAvailable)('a Redis cluster', () => {
     expect(await mark.present()).toBe(true)
     const [, shard = ''] = slotPrefixes(redis, 'wiped')
     await redis.del(wipeMarkKey(shard))
+    // Parts are looked at in turn; the one that is missing, until it is back.
+    await until(async () => !(await mark.present()), 'the missing part')
     expect(await mark.present()).toBe(false)
+    await mark.begin()
+    await mark.finish()
+    for (const _ of slotPrefixes(redis, 'wiped')) expect(await mark.present()).toBe(true)
   })
 
   it('brings deliveries to workers, and again after the master of their queue has died', async () => {
+    const cluster = await newCluster()
     const [producer, consumer, looking] = await Promise.all([
-      open(createProducerRedis),
-      open(createPatientRedis),
-      open(),
+      open(createProducerRedis, cluster),
+      open(createPatientRedis, cluster),
+      open(createFailFastRedis, cluster),
     ])
     const prefix = '{queue}'
     const queue = generationQueue({ kind: 'redis', redis: producer, prefix }, quiet)
@@ -123,7 +138,22 @@ describe.skipIf(!redisAvailable)('a Redis cluster', () => {
     await until(async () => (await problem()) === undefined, 'nothing being wrong any more')
   })
 
+  it('is asked at the replica of a master that hangs, once that has taken over', async () => {
+    const cluster = await newCluster()
+    const kinds = [createFailFastRedis, createProducerRedis, createPatientRedis]
+    const connections = await Promise.all(kinds.map((create) => open(create, cluster)))
+    const master = await cluster.masterOf('{queue}:x')
+    master.process.kill('SIGSTOP')
+    closers.push(() => master.process.kill('SIGCONT'))
+    for (const redis of connections) {
+      // What was sent to the node that hangs may be answered never.
+      const set = () => Promise.race([redis.set('{queue}:x', '1').catch(() => undefined), delay(1000, undefined)])
+      await until(set, 'an answer of the replica')
+    }
+  })
+
   it('serves generations, one at a time for each account, and after a master with locks has died', async () => {
+    const cluster = await newCluster()
     const service = await startService({
       ...{
         redis: false,
@@ -143,7 +173,7 @@ describe.skipIf(!redisAvailable)('a Redis cluster', () => {
     const [first, second] = await Promise.all([submit(), submit()])
     expect([first.status, second.status].sort()).toEqual([201, 429])
     await endOf(service, user, (first.status === 201 ? first : second).body.id)
-    const redis = await open()
+    const redis = await open(createFailFastRedis, cluster)
     const master = await cluster.masterOf(lockKey(redis, service.namespace)(user.id))
     master.process.kill('SIGKILL')
     await draw()
@@ -156,8 +186,7 @@ describe.skipIf(!redisAvailable)('a Redis cluster', () => {
 
 describe.skipIf(!redisAvailable)('a process', () => {
   it('does not start with a cluster that may drop what it holds, or runs no scripts, and says so', async () => {
-    const alive = cluster.nodes.filter(({ process }) => process.signalCode === null)
-    const admins = alive.map(({ port }) => new Redis(port, '127.0.0.1').on('error', quiet))
+    const admins = whole.nodes.map(({ port }) => new Redis(port, '127.0.0.1').on('error', quiet))
     closers.push(() => admins.map((it) => it.disconnect()))
     const onAll = (...command: [string, ...string[]]) => Promise.all(admins.map((it) => it.call(...command)))
     await onAll('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')

@@ -35,6 +35,9 @@ function translation([english, sentence]: readonly [string, string]): Translatio
   return { pattern: new RegExp(`^${parts.join('(.*?)')}$`, 's'), named, sentence }
 }
 
+/** Of a sentence with what a person wrote in it. The patterns take very long for very long ones. */
+const MAX_LENGTH = 500
+
 const samplerOf = (name: string) => SAMPLERS.find((it) => it === name)
 
 /** A name of the core's, a field's, a sampler's or a category's, for people. */
@@ -48,6 +51,7 @@ export function nameInWords(name: string, { language }: Pick<Texts, 'language'>)
  * the API, and name a sampler.
  */
 export function inWords(sentence: string, texts: Pick<Texts, 'language'>): string {
+  if (sentence.length > MAX_LENGTH) return sentence
   for (const { pattern, named, sentence: translated } of TRANSLATED[texts.language] ?? []) {
     const found = pattern.exec(sentence)
     if (!found) continue
