@@ -339,6 +339,8 @@ describe.each([
     const slug = await givenImage()
     await imageRemovals(service.db).remove(slug, 'a test')
     const { publicFiles } = files()
+    const left = () => service.db.pool.query('SELECT FROM takedowns WHERE slug = $1', [slug])
+    await until(async () => (await left()).rowCount === 0, 'the end of the removal')
     await publicFiles.put(slug, Buffer.from('what the store has not removed yet'))
     expect(await statusOf(`/cdn/${slug}.png`)).toBe(404)
     await publicFiles.remove(slug)
