@@ -1,6 +1,7 @@
 /** Accounts that their owners have deleted, and what such an account leaves besides its images. */
-import { eq, type SQLWrapper, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { AccountPurges } from '../../core/accounts/own-deletion.js'
+import { IS_ABOUT_ACCOUNT, isNameOf } from '../acts-of-name.js'
 import { type Database, withTransaction } from '../client.js'
 import { apiKeys as k, signInLinks as l, unsentMails as m, accountPurges as p, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c } from '../schema/billing.js'
@@ -43,14 +44,16 @@ export const forgetUnsentMails = async ({ orm }: Database, userId: string): Prom
 export const takeName = (db: Database, userId: string): Promise<void> =>
   withTransaction(db, async (tx) => {
     const username = sql`'deleted-' || left(replace(${u.id}::text, '-', ''), 16)`
-    // An earlier account of this name keeps it in the log.
-    const isNamed = (column: SQLWrapper) => sql`lower(${column}) = lower(${u.username}) AND ${a.at} >= ${u.createdAt}`
-    for (const column of ['target', 'actor'] as const)
+    const id = sql`${userId}::uuid`
+    for (const [column, isIt] of [
+      ['target', sql`${IS_ABOUT_ACCOUNT} AND ${isNameOf(id, a.target)}`],
+      ['actor', isNameOf(id, a.actor)],
+    ] as const)
       await tx
         .update(a)
         .set({ [column]: username })
         .from(u)
-        .where(sql`${u.id} = ${userId}::uuid AND ${isNamed(a[column])}`)
+        .where(sql`${u.id} = ${id} AND ${isIt}`)
     await tx.update(u).set({ username, mailsOff: [], language: null, newImagesPrivate: false }).where(eq(u.id, userId))
     await tx.update(k).set({ name: '', hint: '' }).where(eq(k.userId, userId))
     await tx.update(c).set({ email: null }).where(eq(c.userId, userId))

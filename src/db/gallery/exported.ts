@@ -2,6 +2,7 @@
 import { and, type Column, eq, type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { ExportFile } from '../../core/gallery/account-export.js'
+import { IS_ABOUT_ACCOUNT, isNameOf } from '../acts-of-name.js'
 import {
   identities,
   apiKeys as k,
@@ -124,13 +125,10 @@ const deliveryPage: Part['page'] = (accountId, [endpoint = '', seq = '0'] = []) 
 /** Few of all acts are about one account: a page reads so many of them. */
 const ACTS_PER_PAGE = 2000
 const ACTS = of(a, 'at', 'action', 'target', 'reason')
-// Another account may have had the name before.
-const IS_ABOUT = (accountId: SQL) => sql`(
-  EXISTS (SELECT FROM ${u} WHERE ${u.id} = ${accountId} AND lower(${u.username}) = lower(${a.target})
-                             AND ${a.at} >= ${u.createdAt})
-  OR EXISTS (SELECT FROM ${g} WHERE ${g.id} = ${a.target} AND ${g.userId} = ${accountId})
+const IS_ABOUT = (accountId: SQL) => sql`(CASE WHEN ${IS_ABOUT_ACCOUNT} THEN ${isNameOf(accountId, a.target)} ELSE
+  EXISTS (SELECT FROM ${g} WHERE ${g.id} = ${a.target} AND ${g.userId} = ${accountId})
   OR EXISTS (SELECT FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
-              WHERE ${i.slug} = ${a.target} AND ${g.userId} = ${accountId}))`
+              WHERE ${i.slug} = ${a.target} AND ${g.userId} = ${accountId}) END)`
 const actPage: Part['page'] = (accountId, [after = '0'] = []) => sql`
   SELECT CASE WHEN ${IS_ABOUT(sql`${accountId}::uuid`)}
               THEN (SELECT row_to_json(it) FROM (SELECT ${selected(ACTS)}) it)::text END AS row,
