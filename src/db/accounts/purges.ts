@@ -3,7 +3,8 @@ import { eq, sql } from 'drizzle-orm'
 import type { AccountPurges } from '../../core/accounts/own-deletion.js'
 import { IS_ABOUT_ACCOUNT, isNameOf } from '../acts-of-name.js'
 import { type Database, withTransaction } from '../client.js'
-import { apiKeys as k, signInLinks as l, unsentMails as m, accountPurges as p, users as u } from '../schema/accounts.js'
+import { isMailTo } from '../mails-to.js'
+import { apiKeys as k, unsentMails as m, accountPurges as p, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c } from '../schema/billing.js'
 import { idempotencyKeys } from '../schema/generations.js'
 import { operatorActions as a } from '../schema/operator.js'
@@ -33,11 +34,7 @@ export const accountPurges = ({ orm, pool }: Database): AccountPurges => ({
 
 /** Mails to the account that wait for an operator. Before its address is forgotten. */
 export const forgetUnsentMails = async ({ orm }: Database, userId: string): Promise<void> => {
-  await orm.delete(m).where(
-    sql`lower(${m.recipient}) IN (
-        SELECT lower(${u.email}) FROM ${u} WHERE ${u.id} = ${userId}::uuid UNION ALL
-        SELECT lower(${l.email}) FROM ${l} WHERE ${l.userId} = ${userId}::uuid)`,
-  )
+  await orm.delete(m).where(isMailTo(sql`${userId}::uuid`))
 }
 
 /** Takes the name from a deleted account, its keys, and the log of operators. What is kept of it refers to an ID alone. */

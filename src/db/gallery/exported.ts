@@ -3,6 +3,7 @@ import { and, type Column, eq, type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { ExportFile } from '../../core/gallery/account-export.js'
 import { IS_ABOUT_ACCOUNT, isNameOf } from '../acts-of-name.js'
+import { isMailTo } from '../mails-to.js'
 import {
   identities,
   apiKeys as k,
@@ -247,9 +248,7 @@ export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
   // Their texts hold links that sign in.
   mails: part(of(m, 'recipient', 'subject', 'createdAt'), [m.id], {
     from: sql`${m}`,
-    where: (accountId) => sql`lower(${m.recipient}) IN (
-      SELECT lower(${u.email}) FROM ${u} WHERE ${u.id} = ${accountId} UNION ALL
-      SELECT lower(${l.email}) FROM ${l} WHERE ${l.userId} = ${accountId})`,
+    where: isMailTo,
   }),
   'refused-prompts': part(of(r, 'at', 'parameter', 'category', 'matched', 'prompt', 'wrongAt'), [r.id], ownRows(r)),
   // Nobody knows who reports. What they write in confidence stays with the operators.

@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { isAboutAccount } from '../../../src/core/operator/acts-about-accounts.js'
-import { takeName } from '../../../src/db/accounts/purges.js'
+import { forgetUnsentMails, takeName } from '../../../src/db/accounts/purges.js'
+import { credentialStore, unsentMailStore } from '../../../src/db/accounts/sessions.js'
 import { accountExports } from '../../../src/db/gallery/account-export.js'
 import { useDatabase } from '../../support/database.js'
 import { givenUser } from '../../support/givens.js'
@@ -19,7 +20,7 @@ async function given(name: string) {
   return { ...user, wipe }
 }
 
-async function exported(id: string, file: 'operator-acts') {
+async function exported(id: string, file: 'operator-acts' | 'mails') {
   const rows: string[] = []
   for await (const page of accountExports(context.db).rows(id, file)) rows.push(...page)
   return rows.map((it) => JSON.parse(it))
@@ -67,4 +68,23 @@ it('knows each act that operators do to an account', async () => {
   const words = lists.flatMap((list) => list.match(/(?<=['`])(?!an? )[a-z]+ [a-z][^'`$]*/g) ?? [])
   expect(words.length).toBeGreaterThan(12)
   expect(words.filter((it) => !isAboutAccount(it))).toEqual([])
+})
+
+it('shows and forgets no mail to an address that the account only typed', async () => {
+  const { db } = context
+  const eve = await given('eve')
+  await sql(`UPDATE users SET email = 'Eve@example.com' WHERE id = $1`, eve.id)
+  await credentialStore(db).addLink(eve.id, Buffer.from('token'), 'bob@example.com')
+  for (const to of ['eve@example.com', 'bob@example.com'])
+    await unsentMailStore(db).add({ to, subject: 'Sign in', text: 'a link' })
+  expect(await exported(eve.id, 'mails')).toMatchObject([{ recipient: 'eve@example.com' }])
+  await sql('UPDATE users SET deleted_at = now() WHERE id = $1', eve.id)
+  // Of whoever has the address now.
+  await unsentMailStore(db).add({ to: 'eve@example.com', subject: 'Later', text: 'a link' })
+  await forgetUnsentMails(db, eve.id)
+  const { rows } = await sql('SELECT subject, recipient FROM unsent_mails ORDER BY id')
+  expect(rows).toEqual([
+    { subject: 'Sign in', recipient: 'bob@example.com' },
+    { subject: 'Later', recipient: 'eve@example.com' },
+  ])
 })
