@@ -6,6 +6,7 @@ import type { ClaimedUpNext } from '../../src/core/up-next/submitting.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
 import { usageStore } from '../../src/db/accounts/usage.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
+import { accountExports } from '../../src/db/gallery/account-export.js'
 import { imageDeletions } from '../../src/db/gallery/deletions.js'
 import { folderStore } from '../../src/db/gallery/folders.js'
 import { galleryStore } from '../../src/db/gallery/gallery.js'
@@ -93,6 +94,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'what is no longer kept': ['users_pkey', 'generations_history', 'generations_usage', 'subscriptions_pkey'],
   'prompts that are no longer kept': ['generations_history', 'generations_pkey'],
   'images that are no longer kept': ['generations_history', 'images_generation_id_idx_key'],
+  'images of an export': ['generations_history', ...SORTED, 'images_generation_id_idx_key'],
   requeueLost: ['generations_pkey', 'generations_processing'],
   failLost: ['generations_pkey', 'generations_processing', 'users_pkey'],
   failExpired: ['generations_deadline', 'generations_pkey', 'users_pkey'],
@@ -283,6 +285,7 @@ async function askEach(db: Database, ask: <T>(what: string, work: () => Promise<
   await ask('history of a status', () => history.generations(past.id, { status: 'succeeded' }, page))
   await ask('history of a model', () => history.generations(past.id, { modelVersionId: MODEL.id }, page))
   await ask('usage', () => usageStore(db).of(past.id, { from: '2026-01-01', to: '2026-12-31' }))
+  await ask('images of an export', () => accountExports(db).images(past.id)[Symbol.asyncIterator]().next())
   await ask('images', () => gallery.images(past.id, {}, page))
   await ask('overview', () => oversight(db).overview())
   await ask('images of all accounts', () => recentImages(db).list({ limit: 24, after: [1_000_000] }))

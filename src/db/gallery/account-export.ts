@@ -17,13 +17,21 @@ const HOLD = statement('hold_account_export')`
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE ${leases.holder} = excluded.holder OR ${leases.until} < now()`
 
+/** A generation without images has a row, too: the next page begins behind it. */
+type ImageRow = Pick<Page, 'place'> & (ExportedImage | { readonly slug: null; readonly createdAt: null })
+
+/** Generations first: a page of both tables at once would read all that come before it. */
 const imagePage = (accountId: string, after: readonly string[] | undefined) => {
-  const order = [g.createdAt, g.seq, i.idx]
+  const order = [g.createdAt, g.seq]
   return sql`
     SELECT ${i.slug}, ${i.createdAt} AS "createdAt", ARRAY[${commaList(order.map((it) => sql`${it}::text`))}] AS place
-      FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id}
-     WHERE ${and(eq(g.userId, sql`${accountId}::uuid`), sql`${i.removedAt} IS NULL`, isBehind(order, after))}
-     ORDER BY ${selected(order)} LIMIT ${PAGE}`
+      FROM (SELECT ${selected([g.id, ...order])} FROM ${g}
+             WHERE ${and(eq(g.userId, sql`${accountId}::uuid`), isBehind(order, after))}
+             ORDER BY ${selected(order)} LIMIT ${PAGE}) ${g}
+      LEFT JOIN LATERAL (
+        SELECT ${selected([i.slug, i.idx, i.createdAt])} FROM ${i}
+         WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx} OFFSET 0) ${i} ON true
+     ORDER BY ${selected([...order, i.idx])}`
 }
 
 export function accountExports({ orm, pool }: Database): AccountExports {
@@ -47,8 +55,8 @@ export function accountExports({ orm, pool }: Database): AccountExports {
     },
 
     async *images(accountId) {
-      for await (const page of pages<ExportedImage & Pick<Page, 'place'>>((after) => imagePage(accountId, after)))
-        yield* page
+      for await (const page of pages<ImageRow>((after) => imagePage(accountId, after)))
+        for (const { slug, createdAt } of page) if (slug !== null) yield { slug, createdAt }
     },
 
     hold: async (accountId, holder) => (await HOLD.count(pool, { accountId, holder })) === 1,
