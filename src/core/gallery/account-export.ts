@@ -1,4 +1,5 @@
 /** Everything that is held on an account, for its owner: rows as JSON, and the files of its images. */
+import { retryFor } from '../../lib/retry.js'
 import { AppError } from '../errors.js'
 import type { ArchivedFile, ImageFiles } from '../images/ports.js'
 
@@ -42,8 +43,10 @@ export interface AccountExports {
   rows(accountId: string, file: ExportFile): AsyncIterable<readonly string[]>
   /** Of the images that are not removed, private ones included. */
   images(accountId: string): AsyncIterable<ExportedImage>
-  /** Lets `holder` export the account for some time; a repeat prolongs that. False: another one is at it. */
+  /** Lets `holder` export the account for some time. False: another one is at it. */
   hold(accountId: string, holder: string): Promise<boolean>
+  /** Prolongs that. False: another one is at it by now, or the account was deleted meanwhile. */
+  renew(accountId: string, holder: string): Promise<boolean>
   release(accountId: string, holder: string): Promise<void>
 }
 
@@ -60,42 +63,63 @@ interface ExportPorts {
   readonly files: Pick<ImageFiles, 'read'>
 }
 
-/** What cannot be read within this time is not waited for by the next export. */
-const RENEW_MS = 10_000
+/** How often is looked whether the export may go on. What stands still for longer is not waited for by the next one. */
+const LOOK_MS = 5_000
+/** How long Postgres or the image store may be away. */
+const PATIENCE_MS = 30_000
 
 /**
  * Begins the only export of an account at a time, whichever server makes it. Its files come one after the other, when
- * they are asked for. It ends when they have all been read, or the reader gives up.
- * @throws rate_limited while another export of the account is being made
+ * they are asked for. It ends when they have all been read, or with `return`, which whoever reads them must call.
+ * @param isAllowed whether who asked for it still may have it
+ * @throws rate_limited while another export of the account is being made; while it is read, Error once it must not go on
  */
 export async function beginExport(
   ports: ExportPorts,
   account: { readonly id: string; readonly username: string },
   words: ExportWords,
-): Promise<AsyncGenerator<ArchivedFile>> {
+  isAllowed: () => Promise<boolean> = async () => true,
+): Promise<AsyncIterableIterator<ArchivedFile>> {
+  const { exports } = ports
+  const { id } = account
   const holder = crypto.randomUUID()
-  if (!(await ports.exports.hold(account.id, holder)))
+  if (!(await exports.hold(id, holder)))
     throw new AppError(
       'rate_limited',
       'Another export of this account is being made: wait until that download has ended, then try again.',
       { retryAfterSeconds: 60 },
     )
-  return exportedFiles(ports, account, words, holder)
+  let lookedAt = Date.now()
+  const goOn = async () => {
+    if (Date.now() - lookedAt < LOOK_MS) return
+    if (!(await retryFor(async () => (await exports.renew(id, holder)) && (await isAllowed()), PATIENCE_MS)))
+      throw new Error('The export has ended: another one has begun, or the account or the session is over.')
+    lookedAt = Date.now()
+  }
+  // What is not released ends by itself.
+  const release = () => exports.release(id, holder).catch(() => undefined)
+  const files = exportedFiles(ports, account, words, goOn, release)
+  const reading: AsyncIterableIterator<ArchivedFile> = {
+    [Symbol.asyncIterator]: () => reading,
+    next: () => files.next(),
+    async return() {
+      const end = await files.return(undefined)
+      // Nothing of it was run if nothing was read.
+      await release()
+      return end
+    },
+  }
+  return reading
 }
 
 async function* exportedFiles(
   { exports, files }: ExportPorts,
   { id, username }: { readonly id: string; readonly username: string },
   words: ExportWords,
-  holder: string,
-): AsyncGenerator<ArchivedFile> {
+  goOn: () => Promise<void>,
+  release: () => Promise<void>,
+): AsyncGenerator<ArchivedFile, undefined> {
   const at = new Date()
-  let heldAt = Date.now()
-  const goOn = async () => {
-    if (Date.now() - heldAt < RENEW_MS) return
-    heldAt = Date.now()
-    await exports.hold(id, holder)
-  }
   try {
     yield { name: 'README.txt', at, bytes: Buffer.from(readme(username, at, words)) }
     for (const file of EXPORT_FILES) {
@@ -105,14 +129,13 @@ async function* exportedFiles(
     const missing: string[] = []
     for await (const { slug, createdAt } of exports.images(id)) {
       await goOn()
-      const png = await files.read(slug)
+      const png = await retryFor(() => files.read(slug), PATIENCE_MS)
       if (png) yield { name: `images/${slug}.png`, at: createdAt, bytes: png }
       else missing.push(slug)
     }
     if (missing.length > 0) yield { name: 'missing.txt', at, bytes: Buffer.from([...missing, ''].join('\n')) }
   } finally {
-    // What is not released ends by itself.
-    await exports.release(id, holder).catch(() => undefined)
+    await release()
   }
 }
 

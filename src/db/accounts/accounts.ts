@@ -13,6 +13,7 @@ import { catalogRevision } from '../schema/catalog.js'
 import { creditLedger } from '../schema/ledger.js'
 import { savedSettings } from '../schema/saved-settings.js'
 import { upNext } from '../schema/up-next.js'
+import { leases } from '../schema/workers.js'
 import { violatedConstraint } from '../sql-state.js'
 import {
   columns,
@@ -146,6 +147,8 @@ const DELETE = statement<{ deletedAt: Date | null }>('delete_user')`
     DELETE FROM ${upNext} USING deleted WHERE ${upNext.userId} = deleted.id
   ), unsaved AS (
     DELETE FROM ${savedSettings} USING deleted WHERE ${savedSettings.userId} = deleted.id
+  ), unexported AS (
+    DELETE FROM ${leases} USING deleted WHERE ${leases.name} = 'export:' || deleted.id
   )
   SELECT deleted_at AS "deletedAt" FROM deleted`
 

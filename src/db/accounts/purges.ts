@@ -8,6 +8,7 @@ import { apiKeys as k, unsentMails as m, accountPurges as p, users as u } from '
 import { paymentCustomers as c } from '../schema/billing.js'
 import { idempotencyKeys } from '../schema/generations.js'
 import { operatorActions as a } from '../schema/operator.js'
+import { leases } from '../schema/workers.js'
 import { setList, statement } from '../statement.js'
 
 // Longer than most take; another server that begins it too does no harm.
@@ -54,5 +55,6 @@ export const takeName = (db: Database, userId: string): Promise<void> =>
     await tx.update(u).set({ username, mailsOff: [], language: null, newImagesPrivate: false }).where(eq(u.id, userId))
     await tx.update(k).set({ name: '', hint: '' }).where(eq(k.userId, userId))
     await tx.update(c).set({ email: null }).where(eq(c.userId, userId))
+    await tx.delete(leases).where(eq(leases.name, `export:${userId}`))
     await tx.delete(idempotencyKeys).where(eq(idempotencyKeys.userId, userId))
   })

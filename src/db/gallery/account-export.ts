@@ -1,6 +1,7 @@
 /** Reads the export of an account, page by page. */
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { AccountExports, ExportedImage } from '../../core/gallery/account-export.js'
+import { retryFor } from '../../lib/retry.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
@@ -8,14 +9,19 @@ import { leases } from '../schema/workers.js'
 import { commaList, param, queryOnce, statement } from '../statement.js'
 import { EXPORTED, isBehind, PAGE, type Page, selected } from './exported.js'
 
-/** Longer than a page takes; whoever is still at it renews it. */
+/** Longer than a page takes, and than its tries do; whoever is still at it renews it. */
 const HOLD_SECONDS = 60
+/** How long Postgres may be away. */
+const PATIENCE_MS = 30_000
 
 const HOLD = statement('hold_account_export')`
   INSERT INTO ${leases} (name, holder, until)
   VALUES ('export:' || ${param('accountId')}, ${param('holder')}, now() + make_interval(secs => ${HOLD_SECONDS}))
-  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-    WHERE ${leases.holder} = excluded.holder OR ${leases.until} < now()`
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE ${leases.until} < now()`
+
+const RENEW = statement('renew_account_export')`
+  UPDATE ${leases} SET until = now() + make_interval(secs => ${HOLD_SECONDS})
+   WHERE name = 'export:' || ${param('accountId')} AND holder = ${param('holder')}`
 
 /** A generation without images has a row, too: the next page begins behind it. */
 type ImageRow = Pick<Page, 'place'> & (ExportedImage | { readonly slug: null; readonly createdAt: null })
@@ -40,7 +46,7 @@ export function accountExports({ orm, pool }: Database): AccountExports {
     limit = PAGE,
   ) {
     for (let after: readonly string[] | undefined; ; ) {
-      const rows: Row[] = await queryOnce<Row>(pool, pageAfter(after))
+      const rows: Row[] = await retryFor(() => queryOnce<Row>(pool, pageAfter(after)), PATIENCE_MS)
       yield rows
       after = rows.at(-1)?.place
       if (!after || rows.length < limit) return
@@ -60,6 +66,8 @@ export function accountExports({ orm, pool }: Database): AccountExports {
     },
 
     hold: async (accountId, holder) => (await HOLD.count(pool, { accountId, holder })) === 1,
+
+    renew: async (accountId, holder) => (await RENEW.count(pool, { accountId, holder })) === 1,
 
     async release(accountId, holder) {
       await orm.delete(leases).where(and(eq(leases.name, `export:${accountId}`), eq(leases.holder, holder)))

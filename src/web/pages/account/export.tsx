@@ -31,9 +31,11 @@ export function exportRoutes(
   refused: (request: FastifyRequest, reply: FastifyReply, error: unknown) => Promise<unknown>,
 ): void {
   app.post('/account/export', async (request, reply) => {
-    const { account } = sessionOf(request).caller
+    const { caller, sessionId } = sessionOf(request)
+    const { account } = caller
+    const isSignedIn = async () => (await ports.sessions.list(account.id)).some(({ id }) => id === sessionId)
     try {
-      const files = await beginExport(ports, account, request.texts.accountExport)
+      const files = await beginExport(ports, account, request.texts.accountExport, isSignedIn)
       return sendDownload(
         reply,
         `easel-${fileNameOf(account.username)}.zip`,

@@ -1,0 +1,107 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { beginExport } from '../../../src/core/gallery/account-export.js'
+import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
+import { takeName } from '../../../src/db/accounts/purges.js'
+import { accountExports } from '../../../src/db/gallery/account-export.js'
+import { zipOf } from '../../../src/images/image-downloads.js'
+import { en } from '../../../src/web/texts/texts.js'
+import { useDatabase } from '../../support/database.js'
+import { givenImages } from '../../support/given-images.js'
+import { givenUser } from '../../support/givens.js'
+import { unzipped } from '../../support/unzip.js'
+
+const context = useDatabase()
+afterEach(() => void vi.useRealTimers())
+
+async function given({ images = 1, read = async () => Buffer.from('png') } = {}) {
+  const { db } = context
+  const user = await givenUser(db)
+  await givenImages(db, user, Array(images).fill({}))
+  const exports = accountExports(db)
+  const begin = (more: Partial<typeof exports> = {}, isAllowed?: () => Promise<boolean>) =>
+    beginExport({ exports: { ...exports, ...more }, files: { read } }, user, en.accountExport, isAllowed)
+  const isHeld = async () =>
+    (await db.pool.query('SELECT FROM leases WHERE name = $1', [`export:${user.id}`])).rowCount === 1
+  return { user, begin, isHeld }
+}
+
+/** As if the reader had paused. */
+const pause = () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  vi.setSystemTime(Date.now() + 6000)
+}
+
+async function rest(files: AsyncIterable<unknown>) {
+  for await (const _ of files);
+}
+
+it('ends when another export has begun since, and leaves that one alone', async () => {
+  const { user, begin, isHeld } = await given()
+  const first = await begin()
+  await first.next()
+  await context.db.pool.query(`UPDATE leases SET until = now() - interval '1 second' WHERE name = 'export:' || $1`, [
+    user.id,
+  ])
+  const second = await begin()
+  pause()
+  await expect(rest(first)).rejects.toThrow('another one has begun')
+  expect(await isHeld()).toBe(true)
+  await rest(second)
+  expect(await isHeld()).toBe(false)
+})
+
+it('ends when the account is deleted or wiped, or who asked for it may not have it any more', async () => {
+  const { db } = context
+  const ends: ((id: string) => Promise<unknown>)[] = [
+    (id) => operatorUserStore(db).delete(id),
+    (id) => takeName(db, id),
+    async () => undefined,
+  ]
+  for (const [n, end] of ends.entries()) {
+    const { user, begin } = await given()
+    const files = await begin({}, async () => n < 2)
+    await files.next()
+    await end(user.id)
+    pause()
+    await expect(rest(files)).rejects.toThrow('the account or the session is over')
+    vi.useRealTimers()
+  }
+})
+
+it('goes on when it is asked for late and nothing has changed', async () => {
+  const { begin, isHeld } = await given()
+  const files = await begin()
+  await files.next()
+  pause()
+  await rest(files)
+  expect(await isHeld()).toBe(false)
+})
+
+it('reads a file again that could not be read at first', async () => {
+  let tries = 0
+  const read = async () => {
+    if (++tries < 3) throw new Error('the store is away')
+    return Buffer.from('png')
+  }
+  const { begin } = await given({ read })
+  const files = unzipped(Buffer.concat(await zipOf(await begin()).toArray()))
+  expect([...files.keys()].filter((it) => it.startsWith('images/'))).toHaveLength(1)
+})
+
+it('asks again for rows that Postgres did not give at first', async () => {
+  const { db } = context
+  const { user } = await given()
+  let tries = 0
+  const query = (...asked: Parameters<typeof db.pool.query>) => {
+    if (++tries < 3) throw new Error('Postgres is away')
+    return db.pool.query(...asked)
+  }
+  const exports = accountExports({ ...db, pool: { ...db.pool, query } as typeof db.pool })
+  const files = await beginExport(
+    { exports: { ...exports, hold: async () => true }, files: { read: async () => undefined } },
+    user,
+    en.accountExport,
+  )
+  const json = unzipped(Buffer.concat(await zipOf(files).toArray())).get('account.json')
+  expect(JSON.parse(String(json))).toMatchObject([{ username: user.username }])
+})
