@@ -7,8 +7,13 @@ import type { ArchivedFile, ImageFiles } from '../core/images/ports.js'
 /** So that a large file's checksum does not hold up other requests. */
 const CHUNK = 64 * 1024
 
-export const zipOf: ImageFiles['zipOf'] = (files) =>
-  Readable.fromWeb(makeZip(entriesOf(files)) as ReadableStream<Uint8Array>)
+export const zipOf: ImageFiles['zipOf'] = (files) => {
+  const iterator = files[Symbol.asyncIterator]()
+  const entries = entriesOf({ [Symbol.asyncIterator]: () => iterator })
+  const zip = Readable.fromWeb(makeZip(entries) as ReadableStream<Uint8Array>)
+  // Nobody else ends them when a file failed, or when nothing was read.
+  return zip.once('close', () => void iterator.return?.().catch(() => undefined))
+}
 
 async function* entriesOf(files: AsyncIterable<ArchivedFile>) {
   for await (const { name, at, bytes } of files)

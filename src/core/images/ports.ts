@@ -61,7 +61,7 @@ export interface ImageFiles {
   withInfotext(png: Buffer, infotext: string): Buffer
   /** The same image in fewer bytes, nearly as good. */
   webpOf(png: Buffer): Promise<Buffer>
-  /** A ZIP that is written while it is read: each file is asked for when those before it have gone. */
+  /** A ZIP that is written while it is read: each file is asked for when those before it have gone. Ends them when it is closed. */
   zipOf(files: AsyncIterable<ArchivedFile>): Readable
 }
 

@@ -8,6 +8,7 @@ import { MOVED } from '../notifications.js'
 import { generations as g, idempotencyKeys as r, unenqueued } from '../schema/generations.js'
 import { images as i, imageReports as ir } from '../schema/images.js'
 import { adminRequests } from '../schema/operator.js'
+import { leases } from '../schema/workers.js'
 import { param, setList, statement } from '../statement.js'
 import { CLEAN_BACKENDS } from './backends.js'
 import { failingInPages, failureRule } from './end.js'
@@ -95,6 +96,10 @@ const CLEAN_IMAGE_REPORTS = statement('clean_image_reports')`
      WHERE ${ir.at} < now() - interval '90 days' AND (${ir.dismissedAt} IS NOT NULL OR ${i.removedAt} IS NOT NULL)
      LIMIT ${ROWS_PER_PAGE}))`
 
+// Of exports that a process could not end. One whose reader pauses for less may go on.
+const CLEAN_EXPORTS = statement('clean_account_exports')`
+  DELETE FROM ${leases} WHERE name LIKE 'export:%' AND ${leases.until} < now() - interval '1 hour'`
+
 export interface ReconcileStoreOptions {
   readonly refundFailed: boolean
   /** Told, about once a minute, of a generation that cannot be ended. */
@@ -124,6 +129,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
         CLEAN_BACKENDS,
         CLEAN_REFUSED_PROMPTS,
         CLEAN_IMAGE_REPORTS,
+        CLEAN_EXPORTS,
         ...CLEAN_BOARDS,
       ])
         await forget.run(pool)

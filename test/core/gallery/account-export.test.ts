@@ -3,11 +3,13 @@ import { beginExport } from '../../../src/core/gallery/account-export.js'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { takeName } from '../../../src/db/accounts/purges.js'
 import { accountExports } from '../../../src/db/gallery/account-export.js'
+import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { zipOf } from '../../../src/images/image-downloads.js'
 import { en } from '../../../src/web/texts/texts.js'
 import { useDatabase } from '../../support/database.js'
 import { givenImages } from '../../support/given-images.js'
 import { givenUser } from '../../support/givens.js'
+import { until } from '../../support/until.js'
 import { unzipped } from '../../support/unzip.js'
 
 const context = useDatabase()
@@ -22,7 +24,7 @@ async function given({ images = 1, read = async () => Buffer.from('png') } = {})
     beginExport({ exports: { ...exports, ...more }, files: { read } }, user, en.accountExport, isAllowed)
   const isHeld = async () =>
     (await db.pool.query('SELECT FROM leases WHERE name = $1', [`export:${user.id}`])).rowCount === 1
-  return { user, begin, isHeld }
+  return { user, begin, isHeld, ended: () => until(async () => !(await isHeld()), 'the end of the hold') }
 }
 
 /** As if the reader had paused. */
@@ -104,4 +106,32 @@ it('asks again for rows that Postgres did not give at first', async () => {
   )
   const json = unzipped(Buffer.concat(await zipOf(files).toArray())).get('account.json')
   expect(JSON.parse(String(json))).toMatchObject([{ username: user.username }])
+})
+
+it('is not held any more once a page has failed, or the reader has gone before reading anything', async () => {
+  const { begin, ended } = await given()
+  const failing = {
+    rows: async function* () {
+      yield ['{}']
+      throw new Error('Postgres is away')
+    },
+  }
+  await expect(zipOf(await begin(failing)).toArray()).rejects.toThrow('Postgres is away')
+  await ended()
+  zipOf(await begin()).destroy()
+  await ended()
+  await rest(await begin())
+})
+
+it('is forgotten an hour after a process could not end it', async () => {
+  const { user, begin, isHeld } = await given()
+  await begin()
+  const clean = () => reconcileStore(context.db, { refundFailed: true }).clean()
+  await clean()
+  expect(await isHeld()).toBe(true)
+  await context.db.pool.query(`UPDATE leases SET until = now() - interval '61 minutes' WHERE name = 'export:' || $1`, [
+    user.id,
+  ])
+  await clean()
+  expect(await isHeld()).toBe(false)
 })
