@@ -174,6 +174,10 @@ it('exports everything that was planted, and leaves of it after the erasure what
     'once of admin_requests.key',
     'report of image_reports.note',
   ])
+  // The moment might tell who it was.
+  expect(JSON.parse(String(files.get('reports.json')))).toMatchObject([
+    { reason: 'likeness', at: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) },
+  ])
   const images = [...files].filter(([name]) => name.startsWith('images/'))
   expect(images.map(([name]) => name)).toEqual(person.held.map((slug) => `images/${slug}.png`))
   for (const [, png] of images) expect(png.subarray(1, 4).toString()).toBe('PNG')

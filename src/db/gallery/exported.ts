@@ -252,8 +252,10 @@ export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
   }),
   'refused-prompts': part(of(r, 'at', 'parameter', 'category', 'matched', 'prompt', 'wrongAt'), [r.id], ownRows(r)),
   // Nobody knows who reports. What they write in confidence stays with the operators.
+  // Of the time the day alone: few may have had the link at that moment.
   reports: part(of(ir, 'slug', 'at', 'reason', 'times', 'dismissedAt'), [ir.id], {
-    from: sql`${ir}`,
+    from: sql`(SELECT ${selected(of(ir, 'id', 'slug', 'reason', 'times', 'dismissedAt'))},
+                      (${ir.at} AT TIME ZONE 'UTC')::date AS at FROM ${ir}) ${ir}`,
     // There are few reports, and may be millions of images: each report looks its owner up.
     where: (accountId) => sql`${accountId} = (
       SELECT ${g.userId} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} WHERE ${i.slug} = ${ir.slug})`,

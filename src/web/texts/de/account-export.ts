@@ -38,7 +38,7 @@ export const accountExport: Texts['accountExport'] = {
       'E-Mails, die darauf warten, dass ein Betreiber sie weitergibt, ohne ihren Text, in dem Links zum Anmelden stehen.',
     'refused-prompts': 'Prompts, die die Moderation abgelehnt hat, und warum.',
     reports:
-      'Meldungen von Besuchern über Bilder. Niemand weiß, wer sie geschickt hat; was sie geschrieben haben, fehlt.',
+      'Meldungen von Besuchern über Bilder. Niemand weiß, wer sie geschickt hat; was sie geschrieben haben, und die Uhrzeit fehlen.',
     'operator-acts': 'Was die Betreiber dieser Website zu dem Konto getan haben, und warum. Ihre Namen fehlen.',
   },
   images: 'Die Bilder, auch die privaten, mit Namen wie in generations.json.',

@@ -35,7 +35,8 @@ export const accountExport = {
     notices: 'What the account was told about its credits and payments.',
     mails: 'Mails that wait for an operator to pass them on, without their texts, which hold links that sign in.',
     'refused-prompts': 'Prompts that moderation refused, and why.',
-    reports: 'Reports of visitors about images. Nobody knows who sent them; what they wrote is left out.',
+    reports:
+      'Reports of visitors about images. Nobody knows who sent them; what they wrote, and the time of day, is left out.',
     'operator-acts': 'What the operators of this site did about the account, and why. Their names are left out.',
   },
   images: 'The images, private ones included, named as in generations.json.',
