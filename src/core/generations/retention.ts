@@ -24,8 +24,8 @@ export interface RetentionStore {
   /** Whether this process makes the pass that is due. Unless it goes on within a minute, another one may. */
   begin(holder: string): Promise<boolean>
   goOn(holder: string): Promise<void>
-  /** The next pass is due later. */
-  end(holder: string): Promise<void>
+  /** The next pass is due later; `soon`: within a minute or two. */
+  end(holder: string, soon: boolean): Promise<void>
   /** Whether anything is not kept for ever. */
   endsAnything(kept: KeptDays): Promise<boolean>
   /** Looks at some accounts, in order. `last`: the one to go on behind; undefined: there are no more. */
@@ -35,6 +35,8 @@ export interface RetentionStore {
   ): Promise<{ readonly accounts: readonly OverdueAccount[]; readonly last: string | undefined }>
   /** Empties prompts of some ended generations, the oldest first. Resolves to how many these were; 0: no more are overdue. */
   emptyPrompts(accountId: string, kept: KeptDays): Promise<number>
+  /** Whether so few images are still to be taken down or moved that those of people do not wait long behind more. */
+  takesMoreImages(): Promise<boolean>
   /** Marks images of some generations as removed, so that their files go. Resolves likewise. */
   removeImages(accountId: string, kept: KeptDays): Promise<number>
   /** Resolves likewise. */
@@ -52,7 +54,7 @@ interface Ports {
   readonly onFault: (error: unknown) => void
 }
 
-/** Makes a pass over all accounts about once an hour, in one of all servers, in small steps that lock nothing that is in use. */
+/** Makes a pass over all accounts about once an hour, in one of all servers, in small steps that lock nothing that is in use; soon again when images had to wait. */
 export function startRetention({ store, kept, log, onFault }: Ports): { stop(): void } {
   const holder = crypto.randomUUID()
   const all = async (work: RetentionStore['emptyPrompts'], accountId: string, signal: AbortSignal) => {
@@ -66,12 +68,18 @@ export function startRetention({ store, kept, log, onFault }: Ports): { stop(): 
   return repeatedly(async (signal) => {
     if (!(await store.begin(holder))) return
     const total = { prompts: 0, images: 0, refusedPrompts: 0 }
+    // The pass does not wait for a long queue: prompts must go also while the CDN takes no purges.
+    let mustWait = false
+    const removeImages: RetentionStore['removeImages'] = async (accountId) => {
+      mustWait ||= !(await store.takesMoreImages())
+      return mustWait ? 0 : store.removeImages(accountId, kept)
+    }
     if (await store.endsAnything(kept))
       for (let after: string | undefined; !signal.aborted; ) {
         const { accounts, last } = await store.overdue(kept, after)
         for (const { accountId, prompts, images, refusals } of accounts) {
           if (prompts) total.prompts += await all(store.emptyPrompts, accountId, signal)
-          if (images) total.images += await all(store.removeImages, accountId, signal)
+          if (images) total.images += await all(removeImages, accountId, signal)
           if (refusals) total.refusedPrompts += await all(store.emptyRefusals, accountId, signal)
         }
         if (last === undefined) break
@@ -79,6 +87,6 @@ export function startRetention({ store, kept, log, onFault }: Ports): { stop(): 
         await store.goOn(holder)
       }
     if (Object.values(total).some((count) => count > 0)) log.info(total, 'what is no longer kept was removed')
-    if (!signal.aborted) await store.end(holder)
+    if (!signal.aborted) await store.end(holder, mustWait)
   }, onFault)
 }

@@ -76,10 +76,12 @@ export function startTakedowns({ takedowns, images, purge, onRemoved, onFault }:
     for (const url of [images.url(slug), images.thumbnailUrl(slug)]) await purge?.(url, signal)
     await takedowns.finish(slug)
   }
-  return repeatedly(async (signal) => {
+  // Before each claim: what owners delete must not wait until the queue is empty, which may take hours.
+  const claimDue = async () => {
     await takedowns.endDeletions()
-    await workOff(takedowns.claimDue, (slug) => takeDown(slug, signal), signal)
-  }, onFault)
+    return takedowns.claimDue()
+  }
+  return repeatedly((signal) => workOff(claimDue, (slug) => takeDown(slug, signal), signal), onFault)
 }
 
 /** A removed image as the operator sees it. */

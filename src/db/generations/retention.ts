@@ -4,7 +4,13 @@ import { type KeptDays, type KeptOf, REMOVED_BY_AGE, type RetentionStore } from 
 import type { Database } from '../client.js'
 import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
-import { folderImages as fi, images as i, imageReports as ir } from '../schema/images.js'
+import {
+  folderImages as fi,
+  images as i,
+  imageMoves as im,
+  imageReports as ir,
+  takedowns as td,
+} from '../schema/images.js'
 import { refusedPrompts as r } from '../schema/operator.js'
 import { retention as t } from '../schema/retention.js'
 import { leases as l } from '../schema/workers.js'
@@ -13,6 +19,9 @@ import { param, setList, statement } from '../statement.js'
 const NAME = 'retention'
 const HOLD_SECONDS = 60
 const NEXT_PASS = sql`interval '1 hour'`
+const NEXT_PASS_SOON = sql`interval '1 minute'`
+/** As many may be due at once, and what one step adds. */
+const IMAGES_IN_QUEUE = 1000
 
 const BEGIN = statement('begin_retention')`
   INSERT INTO ${l} (name, holder, until)
@@ -120,6 +129,12 @@ const STEPS = {
   ),
 } as const
 
+/** Those that are postponed hold up nobody. */
+const isShort = (queue: typeof td | typeof im) =>
+  sql`(SELECT count(*) FROM (SELECT FROM ${queue} WHERE ${queue.dueAt} <= now() LIMIT ${IMAGES_IN_QUEUE}) due) < ${IMAGES_IN_QUEUE}`
+const TAKES_MORE_IMAGES = statement<{ takesMore: boolean }>('takes_more_images')`
+  SELECT ${isShort(td)} AND ${isShort(im)} AS "takesMore"`
+
 const EMPTY_REFUSALS = statement('empty_refused_prompts')`
   UPDATE ${r} SET ${setList(r, { prompt: '', matched: sql`'{}'` })}
    WHERE ${r.id} = ANY (ARRAY(
@@ -147,8 +162,8 @@ export function retentionStore({ orm, pool }: Database): RetentionStore {
       await until(holder, sql`make_interval(secs => ${HOLD_SECONDS})`)
     },
 
-    async end(holder) {
-      await until(holder, NEXT_PASS)
+    async end(holder, soon) {
+      await until(holder, soon ? NEXT_PASS_SOON : NEXT_PASS)
     },
 
     async endsAnything(kept) {
@@ -163,6 +178,7 @@ export function retentionStore({ orm, pool }: Database): RetentionStore {
     },
 
     emptyPrompts: step('prompts'),
+    takesMoreImages: async () => (await TAKES_MORE_IMAGES.first(pool))?.takesMore ?? false,
     removeImages: step('images'),
     emptyRefusals: (accountId, { prompts }) => EMPTY_REFUSALS.count(pool, { accountId, prompts }),
   }

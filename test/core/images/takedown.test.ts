@@ -1,11 +1,17 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { startTakedowns } from '../../../src/core/images/takedown.js'
 import { imageRemovals } from '../../../src/db/images/removals.js'
+import { takedownStore } from '../../../src/db/images/takedowns.js'
 import { imageStore } from '../../../src/images/open-image-store.js'
 import { call } from '../../support/client.js'
+import { useDatabase } from '../../support/database.js'
+import { givenImages } from '../../support/given-images.js'
 import { givenUser } from '../../support/givens.js'
 import { type Service, startService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { givenReceiver } from '../../support/webhook-receiver.js'
+
+const own = useDatabase()
 
 async function given(env: Record<string, string>) {
   const service = await startService({ worker: true, env: { INFERENCE_URL: 'preview:', ...env } })
@@ -50,4 +56,36 @@ it('tells the CDN of each removed image until it has taken it in, over a restart
   ])
   for (const [n, url] of urls.entries()) expect((await cdn.nth(n + 2)).body).toEqual({ files: [url] })
   await until(() => isFinished(service), 'the end of the removal')
+})
+
+it('ends what its owner deleted also while there is always more to take down', async () => {
+  const { db } = own
+  const user = await givenUser(db)
+  const [deleted = '', ...crowd] = await givenImages(db, user, Array(201).fill({}))
+  const removals = imageRemovals(db)
+  const takeMoreDown = async () => {
+    const slug = crowd.pop()
+    if (slug) await removals.remove(slug, 'By somebody else.')
+  }
+  for (let n = 0; n < 20; n++) await takeMoreDown()
+  await db.pool.query(`UPDATE images SET delete_at = now() + interval '1 hour' WHERE slug = $1`, [deleted])
+  let stillWaiting: number | undefined
+  let isDue = false
+  const url = (slug: string) => slug
+  const remove = async (slug: string) => {
+    // It becomes due once the work has begun, and each image that goes lets another one come.
+    if (!isDue) await db.pool.query(`UPDATE images SET delete_at = now() WHERE slug = $1`, [deleted])
+    isDue = true
+    if (slug === deleted) stillWaiting = crowd.length
+    else await takeMoreDown()
+  }
+  const faults: unknown[] = []
+  const takedowns = startTakedowns({
+    ...{ takedowns: takedownStore(db), images: { remove, url, thumbnailUrl: url }, purge: undefined },
+    ...{ onRemoved: () => undefined, onFault: (error) => faults.push(error) },
+  })
+  onTestFinished(() => takedowns.stop())
+  await until(() => stillWaiting !== undefined, 'the end of the deletion')
+  expect(stillWaiting).toBeGreaterThan(0)
+  expect(faults).toEqual([])
 })
