@@ -223,7 +223,13 @@ describe.skipIf(!program || !redisAvailable)('the proxy of compose', () => {
     await mkdir(`${images}/private/${folder}`, { recursive: true })
     for (const at of ['', `private/`, `private/${folder}/`]) await writeFile(`${images}/${at}${slug}.png`, 'a file')
     const statusOf = async (path: string) => (await fetch(caddy.url + path, { redirect: 'manual' })).status
-    expect(await statusOf(`/cdn/${slug}.png`)).toBe(200)
+    const keptAs = async (path: string) => {
+      const { status, headers } = await fetch(`${caddy.url}/cdn/${path}`)
+      return [status, headers.get('cache-control')]
+    }
+    expect(await keptAs(`${slug}.png`)).toEqual([200, 'public, max-age=31536000, immutable'])
+    for (const other of [`${slug}.png?x=1`, `%61${slug.slice(1)}.png`])
+      expect([other, ...(await keptAs(other))]).toEqual([other, 200, 'private, no-store'])
     for (const path of [
       `private/${slug}.png`,
       `private/${folder}/${slug}.png`,

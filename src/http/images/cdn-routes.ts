@@ -15,6 +15,9 @@ const HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
 }
 
+/** Under another URL than its own, with a query or escaped letters: a CDN keeps that apart, and only the own one is purged. */
+const UNKEPT_HEADERS = { ...HEADERS, 'cache-control': 'private, no-store' }
+
 /** Of an image that not everybody may see, or whose files are still on their way: nobody else may keep it or show it. */
 const PRIVATE_HEADERS = {
   'cache-control': 'private, no-store',
@@ -61,6 +64,7 @@ export async function cdnRoutes(app: App, { open, images, hidden, privateImages 
       ...{ ifMatch: headers['if-match'], ifUnmodifiedSince: headers['if-unmodified-since'] },
       ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
     }
+    const isOwnUrl = request.raw.url === `/cdn/${name}`
     let fault: unknown
     const openAt = (place: OpenPublicFile) =>
       place(asked).catch((error) => {
@@ -77,7 +81,7 @@ export async function cdnRoutes(app: App, { open, images, hidden, privateImages 
     const isHidden = await hidden.isHidden(slug)
     let image = isHidden ? await findFor() : undefined
     if (image?.removed) throw imageTakenDown()
-    let sent: Readonly<Record<string, string>> = isHidden ? PRIVATE_HEADERS : HEADERS
+    let sent: Readonly<Record<string, string>> = isHidden ? PRIVATE_HEADERS : isOwnUrl ? HEADERS : UNKEPT_HEADERS
     // In this order a file that leaves its public address meanwhile is found: it is copied before it is removed.
     let found = await openAt(open)
     if (!found) {

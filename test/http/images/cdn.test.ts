@@ -71,6 +71,15 @@ describe.each([
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
   })
 
+  it('lets nobody keep it under another URL, from which nobody would drop it', async () => {
+    const escaped = `%${slug.charCodeAt(0).toString(16)}${slug.slice(1)}`
+    for (const path of [`${slug}.png?x=1`, `${slug}.webp?x=1`, `${escaped}.png`]) {
+      const { status, headers } = await get(`/cdn/${path}`)
+      expect([path, status, headers.get('cache-control')]).toEqual([path, 200, 'private, no-store'])
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+    }
+  })
+
   it('answers a HEAD with the same headers', async () => {
     const answer = await get(`/cdn/${slug}.png`, {}, 'HEAD')
     expect(answer.status).toBe(200)
