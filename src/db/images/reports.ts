@@ -16,14 +16,17 @@ const ADD = statement('add_image_report')`
 
 const COUNT = statement('count_image_report')`
   UPDATE ${r} SET ${setList(r, { times: sql`${r.times} + 1` })}
-   WHERE ${r.id} = (SELECT max(${r.id}) FROM ${r} WHERE ${OF_REASON})`
+   WHERE ${r.id} = (SELECT max(${r.id}) FROM ${r} WHERE ${OF_REASON}) AND ${r.dismissedAt} IS NULL`
 
 export const reportStore = (db: Database): ReportStore => ({
   // The lock first, in a statement of its own: the next one then counts what others have added meanwhile.
   add: (slug, { reason, note }) =>
     withTransaction(db, async (_tx, client) => {
       if ((await LOCK_IMAGE.count(client, { slug })) === 0) return false
-      if ((await ADD.count(client, { slug, reason, note })) === 0) await COUNT.run(client, { slug, reason })
-      return true
+      for (;;) {
+        if ((await ADD.count(client, { slug, reason, note })) > 0) return true
+        if ((await COUNT.count(client, { slug, reason })) > 0) return true
+        // An operator has dismissed those that it would have been counted with: there is room again.
+      }
     }),
 })

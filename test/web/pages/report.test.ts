@@ -148,6 +148,25 @@ describe('the limits of reports', () => {
     expect(await reportsOf(slug)).toHaveLength(MAX_OPEN_REPORTS)
   })
 
+  it('lose no report that comes while an operator dismisses the others', async () => {
+    const { db } = context.service
+    const slug = await givenImage()
+    const reports = reportStore(db)
+    for (let n = 0; n < MAX_OPEN_REPORTS; n++) await reports.add(slug, { reason: 'illegal', note: '' })
+    let added: Promise<boolean> | undefined
+    await withTransaction(db, async (_tx, client) => {
+      await client.query('UPDATE image_reports SET dismissed_at = now() WHERE slug = $1', [slug])
+      added = reports.add(slug, { reason: 'illegal', note: 'still there' })
+      await until(
+        async () => (await db.pool.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)).rowCount,
+        'the report to wait',
+      )
+    })
+    expect(await added).toBe(true)
+    const open = (await reportsOf(slug)).filter((row) => row.dismissed_at === null)
+    expect(open).toEqual([expect.objectContaining({ note: 'still there', times: 1 })])
+  })
+
   it('keep ten open ones of an image, and count further ones, however many come at once', async () => {
     const slug = await givenImage()
     const answers = await Promise.all(Array.from({ length: 25 }, () => send(slug, { reason: 'illegal', note: '' })))
