@@ -2,7 +2,7 @@
 import { and, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import { type KeptDays, type KeptOf, REMOVED_BY_AGE, type RetentionStore } from '../../core/generations/retention.js'
 import type { Database } from '../client.js'
-import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
+import { notices as n, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
 import {
   folderImages as fi,
@@ -43,6 +43,10 @@ const daysOf = (what: What) => sql`nullif(coalesce(${WHAT[what].days}, ${param(w
 /** What is older is overdue; null: nothing is. */
 const before = (what: What) => sql`now() - make_interval(days => ${daysOf(what)})`
 
+/** A change of it may be taken back. The notices are read once by each statement, by their time. */
+const changedOf = (account: SQL) => sql`
+  ${account} IN (SELECT ${n.userId} FROM ${n} WHERE ${n.createdAt} > now() - interval '1 day' AND ${n.kind} = 'subscription.changed')`
+
 const ofAccount = (account: SQL) => sql`
   LEFT JOIN ${s} ON ${s.userId} = ${account} LEFT JOIN ${p} ON ${p.name} = ${s.plan}
   LEFT JOIN ${t} ON ${t.userId} = ${account}`
@@ -66,10 +70,16 @@ const hasOverdue = (what: What) => {
        AND (${g.createdAt}, ${g.seq}) > (coalesce(${at}, '-infinity'), coalesce(${seq}, 0)))`
 }
 
-const OVERDUE = statement<{ accountId: string; prompts: boolean; images: boolean; refusals: boolean }>(
-  'overdue_accounts',
-)`
-  SELECT account.id AS "accountId", ${hasOverdue('prompts')} AS prompts, ${hasOverdue('images')} AS images,
+interface Overdue {
+  accountId: string
+  hasChanged: boolean
+  prompts: boolean
+  images: boolean
+  refusals: boolean
+}
+const OVERDUE = statement<Overdue>('overdue_accounts')`
+  SELECT account.id AS "accountId", ${changedOf(sql`account.id`)} AS "hasChanged",
+         ${hasOverdue('prompts')} AS prompts, ${hasOverdue('images')} AS images,
          EXISTS (SELECT FROM ${r} WHERE ${r.userId} = account.id AND ${r.at} < ${before('prompts')}
                                     AND ${r.prompt} <> '') AS refusals
     FROM (SELECT ${u.id} FROM ${u} WHERE ${u.id} > ${param('after')}::uuid
@@ -86,7 +96,7 @@ const stepOf = (what: What, changes: SQL) => {
   const [atName, seqName] = [at, seq].map((it) => sql.identifier(it.name))
   return statement<{ done: number }>(`end_${what}`)`
     WITH RECURSIVE since AS (
-      SELECT ${before(what)} AS before, coalesce(${at}, '-infinity') AS at, coalesce(${seq}, 0) AS seq
+      SELECT CASE WHEN NOT ${changedOf(sql`account.id`)} THEN ${before(what)} END AS before, coalesce(${at}, '-infinity') AS at, coalesce(${seq}, 0) AS seq
         FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)}
     ), step AS (
       SELECT 0 AS n, NULL AS id, at AS created_at, seq FROM since
@@ -141,7 +151,8 @@ const EMPTY_REFUSALS = statement('empty_refused_prompts')`
            SELECT ${r.id} FROM ${r}
             WHERE ${r.userId} = ${param('accountId')}::uuid AND ${r.prompt} <> '' AND ${r.at} < (
                     SELECT ${before('prompts')}
-                      FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)})
+                      FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)}
+                     WHERE NOT ${changedOf(sql`account.id`)})
             ORDER BY ${r.id} LIMIT ${ROWS_PER_STEP}))`
 
 const FIRST = '00000000-0000-0000-0000-000000000000'
@@ -174,7 +185,8 @@ export function retentionStore({ orm, pool }: Database): RetentionStore {
     async overdue(kept, after = FIRST) {
       const rows = await OVERDUE.rows(pool, { ...kept, after })
       const last = rows.length < ACCOUNTS_PER_PAGE ? undefined : rows.at(-1)?.accountId
-      return { accounts: rows.filter(({ prompts, images, refusals }) => prompts || images || refusals), last }
+      const accounts = rows.filter((it) => !it.hasChanged && (it.prompts || it.images || it.refusals))
+      return { accounts, last }
     },
 
     emptyPrompts: step('prompts'),

@@ -15,7 +15,7 @@ it.each(['takedowns', 'image_moves'])(
     const { db } = context
     const rows = async (text: string, ...values: unknown[]) => (await db.pool.query(text, values)).rows
     const crowd = await givenImages(db, await givenUser(db), Array(1001).fill({}))
-    const user = await givenUser(db)
+    const user = await givenUser(db, { subscription: null })
     const [slug] = await givenImages(db, user, [{ prompt: 'a fox' }])
     await db.pool.query(
       `BEGIN; SET LOCAL session_replication_role = replica;

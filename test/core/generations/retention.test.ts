@@ -30,8 +30,11 @@ const given = async (images: readonly GivenImage[], days: number, plan?: string)
   const slugs = await givenImages(db, user, images)
   await givenFiles(config, slugs)
   await age(user, days)
+  await forgetChanges()
   return { user, slugs }
 }
+/** As if all subscriptions had last changed two days ago. */
+const forgetChanges = () => sql(`UPDATE notices SET created_at = now() - interval '2 days'`)
 const promptsOf = async ({ id }: GivenUser): Promise<string[]> =>
   (await sql('SELECT prompt || negative_prompt AS it FROM generations WHERE user_id = $1 ORDER BY seq', id)).map(
     ({ it }) => it,
@@ -132,6 +135,7 @@ describe('what is older than it is kept', () => {
       await given(images, 1, short.name),
     ]
     await sql(`UPDATE subscriptions SET end_date = now() - interval '1 day' WHERE user_id = $1`, keeps.user.id)
+    await forgetChanges()
     await pass()
     const left = async ({ user }: typeof keeps) => [(await promptsOf(user)).join(), (await removedOf(user)).join()]
     expect(await left(keeps)).toEqual(['a swanweeds', 'false'])
@@ -142,6 +146,39 @@ describe('what is older than it is kept', () => {
     await sql('UPDATE plans SET retain_prompts_days = 10, retain_images_days = NULL WHERE name = $1', forEver.name)
     await pass()
     expect(await left(keeps)).toEqual(['', 'true'])
+  })
+
+  it('goes no sooner than a day after a change of the subscription, which may be taken back', async () => {
+    const { db } = context.service
+    const forEver = await givenPlan(db, { retainPromptsDays: 0, retainImagesDays: 0 })
+    const short = await givenPlan(db, { retainPromptsDays: 1, retainImagesDays: 1 })
+    const images = [{ prompt: 'a crane' }]
+    const [removed, changed] = [await given(images, 100, forEver.name), await given(images, 100, forEver.name)]
+    await sql(
+      `INSERT INTO refused_prompts (user_id, parameter, category, matched, prompt, at) VALUES ($1, 'prompt', 'x', '{}', 'a crane', now() - interval '80 days')`,
+      removed.user.id,
+    )
+    await sql('DELETE FROM subscriptions WHERE user_id = $1', removed.user.id)
+    await sql('UPDATE subscriptions SET plan = $2 WHERE user_id = $1', changed.user.id, short.name)
+    const refusal = async () =>
+      (await sql('SELECT prompt FROM refused_prompts WHERE user_id = $1', removed.user.id))[0].prompt
+    const store = retentionStore(db)
+    const left = async ({ user }: typeof removed) => [(await promptsOf(user)).join(), (await removedOf(user)).join()]
+    await pass()
+    // Nor where the change came once the pass had looked.
+    for (const { user } of [removed, changed])
+      expect([
+        await store.emptyPrompts(user.id, KEPT),
+        await store.removeImages(user.id, KEPT),
+        await store.emptyRefusals(user.id, KEPT),
+      ]).toEqual([0, 0, 0])
+    for (const it of [removed, changed]) expect(await left(it)).toEqual(['a craneweeds', 'false'])
+    expect(await refusal()).toBe('a crane')
+    await forgetChanges()
+    await pass()
+    for (const it of [removed, changed]) expect(await left(it)).toEqual(['', 'true'])
+    expect(await refusal()).toBe('')
+    await sql('DELETE FROM refused_prompts')
   })
 
   it('goes in steps, page after page of accounts, and never what has not ended', async () => {
@@ -170,6 +207,7 @@ describe('what is older than it is kept', () => {
   it('goes for prompts that moderation refused, too', async () => {
     const { db } = context.service
     const user = await givenUser(db)
+    await forgetChanges()
     const note = (prompt: string) =>
       sql(
         `INSERT INTO refused_prompts (user_id, parameter, category, matched, prompt) VALUES ($1, 'prompt', 'x', '{word}', $2)`,
