@@ -96,7 +96,8 @@ describe.skipIf(program === undefined)('Prometheus with our rules', () => {
   it('raises no alert while all is well', async () => {
     // None is there before the first scrape.
     const isMissing = async () => (await prometheus.firing()).includes('EaselProcessMissing')
-    await until(async () => !(await isMissing()), 'every process')
+    const areUp = async () => (await prometheus.query('up{job=~"easel-.+"} == 1')).length === 3
+    await until(async () => (await areUp()) && !(await isMissing()), 'every process')
     await until(async () => (await prometheus.query('easel_audit_last_timestamp_seconds')).length > 0, 'an audit')
     // How fast everything is says more of the machine.
     const slow = ['EaselEventLoopSlow', 'EaselSubmitsSlow']
@@ -221,6 +222,47 @@ it.skipIf(program === undefined)(
       ],
     }
     const file = join(directory, 'quiet.json')
+    await writeFile(file, JSON.stringify(test))
+    expect(await promtool(prometheusPath, ['test', 'rules', file])).toContain('SUCCESS')
+  },
+)
+
+it.skipIf(program === undefined)(
+  'our rules raise an alert for a process that is gone, not for a scrape that failed',
+  async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'easel-rules-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    const up = (job: string, instance: string, values: string) => ({
+      series: `up{job="${job}", instance="${instance}"}`,
+      values,
+    })
+    const at = (eval_time: string, jobs: readonly string[]) => ({
+      ...{ eval_time, alertname: 'EaselProcessMissing' },
+      exp_alerts: jobs.map((job) => ({
+        exp_labels: { severity: 'critical', job },
+        exp_annotations: {
+          summary: `Fewer processes of ${job} answer than within the last hour, or none.`,
+          description: 'See its log, and whether it was stopped on purpose. Others go on with its work meanwhile.',
+          runbook: 'docs/runbooks.md#easelprocessmissing',
+        },
+      })),
+    })
+    const test = {
+      rule_files: [RULES],
+      tests: [
+        {
+          interval: '15s',
+          // One scrape fails after ten minutes; the second server is gone after twenty.
+          input_series: [
+            up('easel-server', 'a', '1x39 0 1x120'),
+            up('easel-server', 'b', '1x79 0x80'),
+            up('easel-worker', 'c', '1x39 0 1x120'),
+          ],
+          alert_rule_test: [at('10m', []), at('10m15s', []), at('12m', []), at('13m', []), at('23m', ['easel-server'])],
+        },
+      ],
+    }
+    const file = join(directory, 'missing.json')
     await writeFile(file, JSON.stringify(test))
     expect(await promtool(prometheusPath, ['test', 'rules', file])).toContain('SUCCESS')
   },
