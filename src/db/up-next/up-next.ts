@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { type Idea, type IdeaBody, MAX_IDEAS, type UpNextStore } from '../../core/up-next/up-next.js'
 import { type Database, withTransaction } from '../client.js'
 import { UP_NEXT_DUE } from '../notifications.js'
+import { users as u } from '../schema/accounts.js'
 import { upNextIdeas as i, upNext as n } from '../schema/up-next.js'
 import { columns, param, type Queryable, setList, statement } from '../statement.js'
 
@@ -72,11 +73,15 @@ export function upNextStore(db: Database): UpNextStore {
 
   return {
     async of(accountId) {
-      const [[list], ideas] = await Promise.all([
-        orm.select(columns(n, 'paused')).from(n).where(eq(n.userId, accountId)),
-        orm.select(idea).from(i).where(eq(i.userId, accountId)).orderBy(asc(i.position)),
-      ])
-      return { ideas, paused: list?.paused ?? null }
+      // At once: between two statements a server may refuse one and pause the list.
+      const rows = await orm
+        .select({ paused: n.paused, idea })
+        .from(u)
+        .leftJoin(n, eq(n.userId, u.id))
+        .leftJoin(i, eq(i.userId, u.id))
+        .where(eq(u.id, accountId))
+        .orderBy(asc(i.position))
+      return { ideas: rows.flatMap((row) => row.idea ?? []), paused: rows[0]?.paused ?? null }
     },
 
     async find(accountId, id): Promise<Idea | undefined> {
