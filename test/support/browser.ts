@@ -29,7 +29,12 @@ export function useBrowser() {
   const contexts: BrowserContext[] = []
   const problems: string[] = []
   afterEach(async () => {
-    await Promise.all(contexts.splice(0).map((context) => context.close()))
+    // An image that is still being fetched must not fail whatever test comes next.
+    const close = async (context: BrowserContext) => {
+      await context.unrouteAll({ behavior: 'ignoreErrors' })
+      await context.close()
+    }
+    await Promise.all(contexts.splice(0).map(close))
     expect(problems.splice(0)).toEqual([])
   })
 
