@@ -215,7 +215,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
         : undefined,
     /** How long a subscription goes on that is not paid, while the provider tries to collect the money. */
     paymentGraceDays: v.PAYMENT_GRACE_DAYS,
-    kept: { prompts: v.RETAIN_PROMPTS_DAYS, images: v.RETAIN_IMAGES_DAYS },
+    retention: { prompts: v.RETAIN_PROMPTS_DAYS, images: v.RETAIN_IMAGES_DAYS },
     /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
     traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
     /** Of the source that this was built from, if the build was told. */

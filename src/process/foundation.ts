@@ -38,8 +38,8 @@ import type { QueueConnection } from '../queue/job-queue.js'
 import { generationQueue } from '../queue/queues.js'
 import { lockKey, noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
 import {
+  createAuditRedis,
   createFailFastRedis,
-  createLookingRedis,
   createPatientRedis,
   createProducerRedis,
   redisAvailability,
@@ -219,7 +219,7 @@ export async function openFoundation(
     /** Ends what is older than it is kept. */
     startRetention: () =>
       startRetention({
-        ...{ store: retentionStore(db), kept: config.kept, log },
+        ...{ store: retentionStore(db), kept: config.retention, log },
         onFault: throttled((err) => log.warn({ err }, 'what is no longer kept is removed later')),
       }),
     /** Brings the files of images that were made private or public to where they belong. */
@@ -255,7 +255,7 @@ export async function auditService(
 ): Promise<Check[]> {
   const { databaseUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options
-  const client = redisUrl === undefined ? undefined : createLookingRedis(redisUrl, () => undefined)
+  const client = redisUrl === undefined ? undefined : createAuditRedis(redisUrl, () => undefined)
   // Asked for nothing but where private images are.
   const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
   try {

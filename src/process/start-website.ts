@@ -27,7 +27,7 @@ import type { Database } from '../db/client.js'
 import { accountExports } from '../db/gallery/account-export.js'
 import { imageDeletions } from '../db/gallery/deletions.js'
 import { folderStore } from '../db/gallery/folders.js'
-import { keptOf } from '../db/generations/retention.js'
+import { retentionOf } from '../db/generations/retention.js'
 import { imagePrivacy } from '../db/images/privacy.js'
 import { reportStore } from '../db/images/reports.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
@@ -83,7 +83,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     reports: reportStore(db),
     folders: folderStore(db),
     exports: accountExports(db),
-    keptOf: keptOf(db, config.kept),
+    retentionOf: retentionOf(db, config.retention),
     deletions: imageDeletions(db),
     upNext: upNextStore(db),
     savedSettings: savedSettingsStore(db),

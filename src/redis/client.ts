@@ -5,9 +5,9 @@ import { type Cluster, Redis, type RedisOptions } from 'ioredis'
 import { noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
 import {
   firstNodeOf,
-  holders,
   isCluster,
   leadsToCluster,
+  masterNodes,
   type NodeOptions,
   openCluster,
   type RedisClient,
@@ -31,8 +31,8 @@ const FAIL_FAST = {
 export const createFailFastRedis = (url: string, onError: OnError): RedisClient =>
   connect(url, { ...FAIL_FAST, commandTimeout: 300 }, onError)
 
-/** For what nobody waits for, such as an audit: a busy Redis has its time, one that is away fails. */
-export const createLookingRedis = (url: string, onError: OnError): RedisClient =>
+/** For audits, which nobody waits for: a busy Redis has its time, one that is away fails. */
+export const createAuditRedis = (url: string, onError: OnError): RedisClient =>
   connect(url, { ...FAIL_FAST, commandTimeout: 5000 }, onError)
 
 /** For BullMQ's producer. No command timeout: if BullMQ's first command met it, every later add would fail. */
@@ -62,7 +62,7 @@ const NODE_WITHIN_MS = 1000
 /** Hosted clusters may refuse scripts, or be made for caches. @throws Error with one sentence */
 async function requireFittingCluster(redis: Cluster): Promise<void> {
   // Otherwise the first command to each node would have to connect in its own time, too.
-  const unready = holders(redis).filter(({ status }) => status !== 'ready')
+  const unready = masterNodes(redis).filter(({ status }) => status !== 'ready')
   const connect = (node: Redis) => (node.status === 'wait' ? node.connect().catch(() => undefined) : undefined)
   await Promise.all(unready.map((node) => Promise.all([connect(node), connected(node, NODE_WITHIN_MS)])))
   const refused = await redis.eval('return 1', 0).then(
@@ -246,7 +246,7 @@ export function redisProblem(redis: RedisClient, prefix: string): () => Promise<
 
 /** One sentence if a node may drop what it holds. Not CONFIG GET, which hosted servers refuse; BullMQ needs INFO, too. */
 async function evictionProblem(redis: RedisClient): Promise<string | undefined> {
-  for (const facts of await Promise.all(holders(redis).map((node) => node.info('memory')))) {
+  for (const facts of await Promise.all(masterNodes(redis).map((node) => node.info('memory')))) {
     const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? 'noeviction'
     if (policy === 'noeviction') continue
     return `Redis may drop jobs and locks, because its maxmemory-policy is ${policy}: set it to noeviction.`

@@ -42,8 +42,9 @@ export function openCluster(url: string, options: NodeOptions, retryStrategy: (a
   const cluster = new Cluster(nodes, {
     slotsRefreshInterval: LOOK_EVERY_MS,
     clusterRetryStrategy: retryStrategy,
-    // No retry of a node by itself: its commands would wait for it, though a replica has taken over.
     enableOfflineQueue,
+    // Commands for a node that is away must not wait for it: a replica may have taken over.
+    clusterNodeRetryStrategy: null,
     // Null: who waits for a single Redis as long as it takes, waits for a failover, too.
     maxRedirections: maxRetriesPerRequest === null ? 1000 : REDIRECTIONS,
     // The names of nodes are what certificates of TLS are for.
@@ -109,12 +110,13 @@ export async function perSlot<Item, Answer>(
   return answers
 }
 
-/** The nodes that hold keys: each has some of them, and memory of its own. */
-export const holders = (redis: RedisClient): readonly Redis[] => (isCluster(redis) ? redis.nodes('master') : [redis])
+/** The masters of a cluster, each of which has some of the keys and memory of its own; or the single Redis. */
+export const masterNodes = (redis: RedisClient): readonly Redis[] =>
+  isCluster(redis) ? redis.nodes('master') : [redis]
 
 /** All keys that fit the pattern, in pages; one may come twice. */
 export async function* scanKeys(redis: RedisClient, match: string, count: number): AsyncGenerator<string[]> {
-  for (const holder of holders(redis))
-    for await (const keys of holder.scanStream({ match, count }) as AsyncIterable<string[]>)
+  for (const node of masterNodes(redis))
+    for await (const keys of node.scanStream({ match, count }) as AsyncIterable<string[]>)
       if (keys.length > 0) yield keys
 }

@@ -101,7 +101,7 @@ const DEFAULTS = {
   generationDeadlineSeconds: 3600,
   affinityMaxDelaySeconds: 15,
   defaultModelVersionId: undefined,
-  kept: { prompts: undefined, images: undefined },
+  retention: { prompts: undefined, images: undefined },
   rateLimit: { max: 10, windowSeconds: 10 },
   moderation: { url: undefined, apiKey: undefined, rulesFile: undefined },
   refundFailed: true,
@@ -526,7 +526,7 @@ describe('payment', () => {
 
   it('keeps prompts and images for ever, or some days', () => {
     const days = { RETAIN_PROMPTS_DAYS: '30', RETAIN_IMAGES_DAYS: '7' }
-    expect(parse(days).kept).toEqual({ prompts: 30, images: 7 })
+    expect(parse(days).retention).toEqual({ prompts: 30, images: 7 })
     expect(refusalOf({ ...REQUIRED, RETAIN_PROMPTS_DAYS: '0' })).toBe(
       'RETAIN_PROMPTS_DAYS must be a whole number from 1 to 36500',
     )

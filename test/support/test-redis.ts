@@ -1,6 +1,6 @@
 /** A test's own look into the run's Redis, which with TEST_REDIS=cluster is a cluster. */
 import { createPatientRedis, whenReady } from '../../src/redis/client.js'
-import { holders, type RedisClient, scanKeys } from '../../src/redis/cluster.js'
+import { masterNodes, type RedisClient, scanKeys } from '../../src/redis/cluster.js'
 import { redisAvailable, redisUrl } from './services.js'
 
 const OPEN_WITHIN_MS = 60_000
@@ -17,7 +17,7 @@ export const openRedisIfAny = async (): Promise<RedisClient | undefined> =>
   redisAvailable ? await openRedis() : undefined
 
 export async function emptyRedis(redis: RedisClient): Promise<void> {
-  await Promise.all(holders(redis).map((node) => node.flushdb()))
+  await Promise.all(masterNodes(redis).map((node) => node.flushdb()))
 }
 
 export async function keysLike(redis: RedisClient, pattern: string): Promise<string[]> {

@@ -3,13 +3,13 @@ import { repeatedly } from '../../lib/repeatedly.js'
 import type { Log } from '../log.js'
 
 /** In days, unless the account's plan says otherwise; undefined: for ever. */
-export interface KeptDays {
+export interface RetentionDays {
   readonly prompts: number | undefined
   readonly images: number | undefined
 }
 
 /** How long an account's are kept. */
-export type KeptOf = (accountId: string) => Promise<KeptDays>
+export type RetentionOf = (accountId: string) => Promise<RetentionDays>
 
 /** Of an account, what is older than it is kept. */
 export interface OverdueAccount {
@@ -27,20 +27,20 @@ export interface RetentionStore {
   /** The next pass is due later; `soon`: within a minute or two. */
   end(holder: string, soon: boolean): Promise<void>
   /** Whether anything is not kept for ever. */
-  endsAnything(kept: KeptDays): Promise<boolean>
+  endsAnything(kept: RetentionDays): Promise<boolean>
   /** Looks at some accounts, in order. `last`: the one to go on behind; undefined: there are no more. */
   overdue(
-    kept: KeptDays,
+    kept: RetentionDays,
     after: string | undefined,
   ): Promise<{ readonly accounts: readonly OverdueAccount[]; readonly last: string | undefined }>
   /** Empties prompts of some ended generations, the oldest first. Resolves to how many these were; 0: no more are overdue. */
-  emptyPrompts(accountId: string, kept: KeptDays): Promise<number>
+  emptyPrompts(accountId: string, kept: RetentionDays): Promise<number>
   /** Whether so few images are still to be taken down or moved that those of people do not wait long behind more. */
   takesMoreImages(): Promise<boolean>
   /** Marks images of some generations as removed, so that their files go. Resolves likewise. */
-  removeImages(accountId: string, kept: KeptDays): Promise<number>
+  removeImages(accountId: string, kept: RetentionDays): Promise<number>
   /** Resolves likewise. */
-  emptyRefusals(accountId: string, kept: KeptDays): Promise<number>
+  emptyRefusals(accountId: string, kept: RetentionDays): Promise<number>
 }
 
 /** The reason that is kept with an image. */
@@ -48,13 +48,16 @@ export const REMOVED_BY_AGE = 'Removed after the time for which images are kept.
 
 interface Ports {
   readonly store: RetentionStore
-  readonly kept: KeptDays
+  readonly kept: RetentionDays
   readonly log: Pick<Log, 'info'>
   /** What failed is tried again by the next pass. */
   readonly onFault: (error: unknown) => void
 }
 
-/** Makes a pass over all accounts about once an hour, in one of all servers, in small steps that lock nothing that is in use; soon again when images had to wait. */
+/**
+ * Makes a pass over all accounts about once an hour, in one of all servers, in small steps that lock nothing that is in use;
+ * soon again when images had to wait.
+ */
 export function startRetention({ store, kept, log, onFault }: Ports): { stop(): void } {
   const holder = crypto.randomUUID()
   const all = async (work: RetentionStore['emptyPrompts'], accountId: string, signal: AbortSignal) => {

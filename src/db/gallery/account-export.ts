@@ -6,8 +6,8 @@ import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
 import { leases } from '../schema/workers.js'
-import { commaList, param, queryOnce, statement } from '../statement.js'
-import { EXPORTED, isBehind, PAGE, type Page, selected } from './exported.js'
+import { param, queryOnce, statement } from '../statement.js'
+import { EXPORTED, isBehind, PAGE, type Page, placeOf, selected } from './exported.js'
 
 /** Longer than a page takes, and than its tries do; whoever is still at it renews it. */
 const HOLD_SECONDS = 60
@@ -30,7 +30,7 @@ type ImageRow = Pick<Page, 'place'> & (ExportedImage | { readonly slug: null; re
 const imagePage = (accountId: string, after: readonly string[] | undefined) => {
   const order = [g.createdAt, g.seq]
   return sql`
-    SELECT ${i.slug}, ${i.createdAt} AS "createdAt", ARRAY[${commaList(order.map((it) => sql`${it}::text`))}] AS place
+    SELECT ${i.slug}, ${i.createdAt} AS "createdAt", ${placeOf(order)} AS place
       FROM (SELECT ${selected([g.id, ...order])} FROM ${g}
              WHERE ${and(eq(g.userId, sql`${accountId}::uuid`), isBehind(order, after))}
              ORDER BY ${selected(order)} LIMIT ${PAGE}) ${g}

@@ -60,9 +60,13 @@ interface Nested {
   readonly rows: SQL
 }
 
+export const selected = (list: readonly Column[]) => commaList(list.map((it) => sql`${it}`))
+
+export const placeOf = (order: readonly Column[]) => sql`ARRAY[${commaList(order.map((it) => sql`${it}::text`))}]`
+
 export const isBehind = (order: readonly Column[], after: readonly string[] | undefined) =>
   after &&
-  sql`(${commaList(order.map((it) => sql`${it}`))}) >
+  sql`(${selected(order)}) >
       (${commaList(order.map((it, n) => sql`${after[n]}::${sql.raw(it.getSQLType())}`))})`
 
 /** @param order not null, and no two rows have the same */
@@ -78,17 +82,14 @@ const part = (
              SELECT ${commaList([selected(columns), ...(more ? [more] : [])])} FROM ${rows}) it) AS ${sql.identifier(name)}`,
   )
   const row = sql`(SELECT row_to_json(it) FROM (SELECT ${commaList([selected(own), ...inFields])}) it)::text`
-  const place = sql`ARRAY[${commaList(order.map((it) => sql`${it}::text`))}]`
   return {
     columns: [...own, ...nested.flatMap((it) => it.columns)],
     page: (accountId, after) => sql`
-      SELECT ${row} AS row, ${place} AS place FROM ${from}
+      SELECT ${row} AS row, ${placeOf(order)} AS place FROM ${from}
        WHERE ${and(where(sql`${accountId}::uuid`), isBehind(order, after))}
-       ORDER BY ${commaList(order.map((it) => sql`${it}`))} LIMIT ${PAGE}`,
+       ORDER BY ${selected(order)} LIMIT ${PAGE}`,
   }
 }
-
-export const selected = (list: readonly Column[]) => commaList(list.map((it) => sql`${it}`))
 
 /** Rows that name the account themselves. */
 const ownRows = (table: PgTable & { readonly userId: Column }) => ({

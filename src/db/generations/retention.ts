@@ -1,6 +1,11 @@
 /** How prompts and images go that are older than they are kept. `migrations/0063_retention.sql` says why without an index more. */
 import { and, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
-import { type KeptDays, type KeptOf, REMOVED_BY_AGE, type RetentionStore } from '../../core/generations/retention.js'
+import {
+  REMOVED_BY_AGE,
+  type RetentionDays,
+  type RetentionOf,
+  type RetentionStore,
+} from '../../core/generations/retention.js'
 import type { Database } from '../client.js'
 import { notices as n, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
@@ -56,8 +61,8 @@ const KEPT = statement<{ prompts: number | null; images: number | null }>('kept_
     FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)}`
 
 /** @param kept unless the account's plan says otherwise */
-export const keptOf =
-  ({ pool }: Database, kept: KeptDays): KeptOf =>
+export const retentionOf =
+  ({ pool }: Database, kept: RetentionDays): RetentionOf =>
   async (accountId) => {
     const { prompts, images } = (await KEPT.first(pool, { ...kept, accountId })) ?? {}
     return { prompts: prompts ?? undefined, images: images ?? undefined }
@@ -163,7 +168,7 @@ export function retentionStore({ orm, pool }: Database): RetentionStore {
       .update(l)
       .set({ until: sql`now() + ${length}` })
       .where(and(eq(l.name, NAME), eq(l.holder, holder)))
-  const step = (what: What) => async (accountId: string, kept: KeptDays) =>
+  const step = (what: What) => async (accountId: string, kept: RetentionDays) =>
     (await STEPS[what].first(pool, { accountId, [what]: kept[what] }))?.done ?? 0
 
   return {

@@ -55,6 +55,30 @@ export const EmailField = ({ label, value, hint }: EmailFieldProps) => (
 export const waysToConfirm = (sendsMail: boolean): string =>
   useTexts().account.fields[sendsMail ? 'openLink' : 'askForLink']
 
+interface PasswordProps {
+  readonly label: string
+  readonly id?: string
+  readonly name?: string
+  readonly required?: boolean
+  readonly autofocus?: boolean
+}
+
+/** For the password that the account has. */
+export const PasswordField = ({
+  label,
+  id = 'password',
+  name = id,
+  required = true,
+  autofocus = false,
+}: PasswordProps) => (
+  <Field
+    {...{ id, name, label, required, autofocus }}
+    type="password"
+    autocomplete="current-password"
+    maxlength={PASSWORD_LENGTH.max}
+  />
+)
+
 interface NewPasswordProps extends Omit<FieldProps, 'value'> {
   readonly name: string
   /** Behind how long it must be. */

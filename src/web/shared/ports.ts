@@ -14,7 +14,7 @@ import type { CoverStore, EncodeCover } from '../../core/catalog/cover.js'
 import type { AccountExports } from '../../core/gallery/account-export.js'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
 import type { FolderStore } from '../../core/gallery/folders.js'
-import type { KeptOf } from '../../core/generations/retention.js'
+import type { RetentionOf } from '../../core/generations/retention.js'
 import type { ImageLinks } from '../../core/images/image-links.js'
 import type { PublishedImages } from '../../core/images/ports.js'
 import type { ImagePrivacy } from '../../core/images/privacy.js'
@@ -50,7 +50,7 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly reports: ReportStore
   readonly folders: FolderStore
   readonly exports: AccountExports
-  readonly keptOf: KeptOf
+  readonly retentionOf: RetentionOf
   readonly deletions: ImageDeletions
   readonly upNext: UpNextStore
   readonly savedSettings: SavedSettingsStore

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { paymentLoop } from '../../../src/core/billing/payment-loop.js'
 import type { PaidSubscription, Payment, PaymentEvent } from '../../../src/core/billing/payment-provider.js'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
-import { planStore } from '../../../src/db/accounts/plans.js'
 import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
 import { billingCustomers } from '../../../src/db/billing/customers.js'
 import { paymentEventStore } from '../../../src/db/billing/payment-events.js'
 import { paymentQueue } from '../../../src/db/billing/payment-queue.js'
 import { useDatabase } from '../../support/database.js'
+import { givenPlan } from '../../support/given-plan.js'
 import { creditsOf, type GivenUser, givenUser } from '../../support/givens.js'
 import { customerOf, memoryPayments } from '../../support/memory-payments.js'
 import { silentLog } from '../../support/service.js'
@@ -57,26 +57,8 @@ async function workOff() {
 
 async function givenPrice(more: { credits?: number; carryOver?: number | null } = {}) {
   const price = id('price')
-  const name = id('Plan')
   const { credits = 100, carryOver = 0 } = more
-  await planStore(context.db).import([
-    {
-      ...{
-        name,
-        credits,
-        period: 'month',
-        carryOver,
-        signUpCredits: 0,
-        models: null,
-        rateLimit: null,
-        retainPromptsDays: null,
-        retainImagesDays: null,
-      },
-      forSale: false,
-      retiredAt: null,
-      price,
-    },
-  ])
+  const { name } = await givenPlan(context.db, { name: id('Plan'), credits, carryOver, price })
   return { price, plan: name }
 }
 
@@ -337,17 +319,7 @@ describe('a paid subscription', () => {
     const { db } = context
     const user = await givenAccount()
     const year = id('Year')
-    const more = {
-      signUpCredits: 0,
-      models: null,
-      rateLimit: null,
-      retainPromptsDays: null,
-      retainImagesDays: null,
-      forSale: false,
-      retiredAt: null,
-      price: null,
-    }
-    await planStore(db).import([{ ...more, name: year, credits: 6000, period: 'year', carryOver: 0 }])
+    await givenPlan(db, { name: year, credits: 6000, period: 'year' })
     await operatorSubscriptionStore(db).set(user.id, { plan: year, status: undefined, endDate: inDays(300) }, inDays(1))
     await periodStore(db).settle()
     const { price } = await givenPrice({ credits: 500 })

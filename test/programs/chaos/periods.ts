@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import { planStore } from '../../../src/db/accounts/plans.js'
 import type { Database } from '../../../src/db/client.js'
+import { givenPlan } from '../../support/given-plan.js'
 import { givenUser } from '../../support/givens.js'
 import type { Seeded } from '../../support/seeded.js'
 import type { Violation } from './history.js'
@@ -18,21 +18,8 @@ const ENDING_PLAN = 'Ending'
 const ENDING = 2
 
 /** With the table that counts the periods that have ended. */
-export async function givenPlan(db: Database): Promise<void> {
-  const grants = { credits: 40, period: 'month', carryOver: 10, signUpCredits: 5 } as const
-  await planStore(db).import([
-    {
-      name: CHAOS_PLAN,
-      ...grants,
-      models: null,
-      rateLimit: null,
-      retainPromptsDays: null,
-      retainImagesDays: null,
-      forSale: false,
-      retiredAt: null,
-      price: null,
-    },
-  ])
+export async function givenChaosPlan(db: Database): Promise<void> {
+  await givenPlan(db, { name: CHAOS_PLAN, credits: 40, carryOver: 10, signUpCredits: 5 })
   await db.pool.query('CREATE TABLE chaos_period_ends (user_id uuid)')
   for (let i = 0; i < ENDING; i++)
     await givenUser(db, { credits: 0, subscription: { plan: ENDING_PLAN, endDate: new Date(0) } })

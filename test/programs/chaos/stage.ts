@@ -29,7 +29,7 @@ import { creditsOfKey } from './key-limits.js'
 import type { ChaosUser } from './load.js'
 import { givenOperator, type Operator } from './operators.js'
 import { type Payer, STRIPE_BEHIND_MS, type Till } from './payers.js'
-import { CHAOS_PLAN, givenPlan } from './periods.js'
+import { CHAOS_PLAN, givenChaosPlan } from './periods.js'
 import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
 import { startProxy, type TcpProxy } from './proxy.js'
 import { startReceiver, type WebhookReceiver } from './receiver.js'
@@ -250,7 +250,7 @@ async function openTill(databaseUrl: string): Promise<Till> {
 async function givenUsers(databaseUrl: string, count: number, receiver: WebhookReceiver): Promise<ChaosUser[]> {
   const db = createDatabase(databaseUrl, { maxConnections: 2, onError: () => undefined })
   const endpoints = webhookEndpointStore(db, newEndpointId, async () => undefined)
-  await givenPlan(db)
+  await givenChaosPlan(db)
   const users: ChaosUser[] = []
   for (let i = 0; i < count; i++) {
     const developer = i % 8 === 7

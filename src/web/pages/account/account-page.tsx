@@ -6,16 +6,16 @@ import { changePassword } from '../../../core/accounts/password.js'
 import type { CurrentPeriod } from '../../../core/accounts/plan.js'
 import type { Session, SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
-import type { KeptDays } from '../../../core/generations/retention.js'
+import type { RetentionDays } from '../../../core/generations/retention.js'
 import { statusOf } from '../../../http/shared/error-bodies.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
 import type { Cursor } from '../../../lib/page.js'
-import { NewPasswordField } from '../../parts/account-fields.js'
+import { NewPasswordField, PasswordField } from '../../parts/account-fields.js'
 import { DayChart } from '../../parts/day-chart.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
-import { Field, Notices, StatusBadge } from '../../parts/page-parts.js'
+import { Notices, StatusBadge } from '../../parts/page-parts.js'
 import { PlanLink } from '../../parts/site-links.js'
 import { Moment } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
@@ -44,7 +44,7 @@ interface AccountView extends EmailView {
   readonly current: CurrentPeriod | undefined
   /** Undefined: none are sent here. */
   readonly mailsOff: readonly NoticeMail[] | undefined
-  readonly kept: KeptDays
+  readonly kept: RetentionDays
   readonly days: readonly DaySpending[]
   readonly entries: readonly SpendingEntry[]
   readonly older: string | null
@@ -155,16 +155,7 @@ const Password = ({ signedIn, hasPassword, problem }: AccountView) => {
         <Notices problem={problem} />
         {/* For password managers, which store it with the name. */}
         <input type="hidden" name="username" autocomplete="username" value={signedIn.caller.account.username} />
-        {hasPassword && (
-          <Field
-            id="current"
-            label={words.current}
-            type="password"
-            autocomplete="current-password"
-            autofocus={problem !== undefined}
-            required
-          />
-        )}
+        {hasPassword && <PasswordField id="current" label={words.current} autofocus={problem !== undefined} />}
         <NewPasswordField label={words.next} name="next" hint={words.hint} />
         <button type="submit">{hasPassword ? words.change : words.set}</button>
       </form>
@@ -212,7 +203,7 @@ export function accountPageRoutes(
       spending.days(id),
       mailChoices?.off(id),
       credentials.pendingEmail(id),
-      ports.keptOf(id),
+      ports.retentionOf(id),
       spending.entries(id, { limit: HISTORY_PAGE, after }),
     ])
     const hasPassword = Boolean(own?.passwordHash)

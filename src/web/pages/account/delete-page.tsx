@@ -4,6 +4,7 @@ import { PASSWORD_LENGTH } from '../../../core/accounts/password.js'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import { PasswordField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Field, Notices } from '../../parts/page-parts.js'
 import { refusalMessage } from '../../shared/answers.js'
@@ -51,16 +52,7 @@ const DeletePage = ({ signedIn, hasPassword, sells, typed, problem }: DeletePage
           maxlength={64}
           required
         />
-        {hasPassword && (
-          <Field
-            id="password"
-            label={words.password}
-            type="password"
-            autocomplete="current-password"
-            maxlength={PASSWORD_LENGTH.max}
-            required
-          />
-        )}
+        {hasPassword && <PasswordField label={words.password} />}
         <button class="danger" type="submit">
           {words.confirm}
         </button>

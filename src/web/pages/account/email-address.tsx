@@ -6,8 +6,8 @@ import { CONFIRMATION_MINUTES, type SignedIn } from '../../../core/accounts/sess
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
-import { EmailField, emailAddress, waysToConfirm } from '../../parts/account-fields.js'
-import { Field, Notices } from '../../parts/page-parts.js'
+import { EmailField, emailAddress, PasswordField, waysToConfirm } from '../../parts/account-fields.js'
+import { Notices } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsitePorts } from '../../shared/ports.js'
@@ -64,17 +64,7 @@ export const EmailAddress = ({ signedIn, hasPassword, pending, sendsMail, ...for
           value={form.typed}
           hint={sendsMail ? words.hint : undefined}
         />
-        {hasPassword && (
-          <Field
-            id="email-password"
-            name="password"
-            label={words.password}
-            type="password"
-            autocomplete="current-password"
-            maxlength={PASSWORD_LENGTH.max}
-            required
-          />
-        )}
+        {hasPassword && <PasswordField id="email-password" name="password" label={words.password} />}
         <button type="submit">{email ? words.change : words.set}</button>
       </form>
     </section>

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { beginExport } from '../../../core/gallery/account-export.js'
-import type { KeptDays } from '../../../core/generations/retention.js'
+import type { RetentionDays } from '../../../core/generations/retention.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { fileNameOf } from '../../../lib/file-name.js'
 import { sendDownload } from '../../shared/download.js'
@@ -9,7 +9,7 @@ import { sessionOf } from '../../shared/session-cookie.js'
 import { useTexts } from '../../texts/texts.js'
 
 /** Everything that is held on the account, in one file, and how long it is held. */
-export const ExportForm = ({ kept: { prompts, images } }: { kept: KeptDays }) => {
+export const ExportForm = ({ kept: { prompts, images } }: { kept: RetentionDays }) => {
   const { accountExport: words } = useTexts()
   return (
     <section class="card" aria-labelledby="export-title">

@@ -4,9 +4,9 @@ import { isPassword, PASSWORD_LENGTH } from '../../../core/accounts/password.js'
 import { hashToken, LINK_MINUTES } from '../../../core/accounts/session.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
-import { MAX_EMAIL_LENGTH, UsernameField } from '../../parts/account-fields.js'
+import { MAX_EMAIL_LENGTH, PasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
-import { Field, Notices } from '../../parts/page-parts.js'
+import { Notices } from '../../parts/page-parts.js'
 import { SiteName } from '../../parts/site-context.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
@@ -41,13 +41,7 @@ const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen
         <Notices done={sent ? words.sent(LINK_MINUTES) : undefined} problem={problem} />
         <input type="hidden" name="next" value={next} />
         <UsernameField label={words.name} value={username} maxLength={MAX_EMAIL_LENGTH} />
-        <Field
-          id="password"
-          label={words.password}
-          type="password"
-          autocomplete="current-password"
-          maxlength={PASSWORD_LENGTH.max}
-        />
+        <PasswordField label={words.password} required={false} />
         <button class="primary" type="submit">
           {parts.signIn}
         </button>
