@@ -11,6 +11,8 @@ export interface TestServices {
   readonly redisUrl: string | undefined
   /** With TEST_REDIS=cluster: a cluster for each process that runs test files, as REDIS_URL names it. */
   readonly redisClusters: readonly string[]
+  /** With TEST_REDIS=sentinel: the master that sentinels name, without the number of a database. */
+  readonly redisSentinel: string | undefined
   /** With TEST_STORAGE=s3: the variables of a bucket. */
   readonly s3: Readonly<Record<string, string>> | undefined
   /** Compiles src/ and test/ when it is first asked: see `compiler.ts`. */

@@ -1,47 +1,47 @@
 /** A real Redis cluster on loopback: three masters, with a replica each or without. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
-import { findRedis } from './redis-server.js'
+import type { Redis } from 'ioredis'
+import { clientOf, endNode, type RedisNode, type ReplicatedRedis, startNode, untilTrue } from './redis-nodes.js'
 
-export interface ClusterNode {
-  readonly port: number
-  readonly process: ChildProcess
-}
-
-export interface RedisCluster {
-  /** As REDIS_URL names it. */
-  readonly url: string
-  readonly nodes: readonly ClusterNode[]
+export interface RedisCluster extends ReplicatedRedis {
   /** The node that has the slot of a key. */
-  masterOf(key: string): Promise<ClusterNode>
-  stop(): Promise<void>
+  masterOf(key: string): Promise<RedisNode>
 }
 
 const MASTERS = 3
 const SLOTS = 16_384
 /** A node that was not heard of for so long is taken for dead, and its replica takes over. */
 const NODE_TIMEOUT_MS = 2000
-const FORMED_WITHIN_MS = 60_000
+
+/** The first and the last slot, and where their master is. */
+type Range = [from: number, to: number, master: [host: string, port: number]]
 
 /** @param directory for what the nodes keep; it is the caller's to remove */
 export async function startRedisCluster(directory: string, { replicas = true } = {}): Promise<RedisCluster> {
-  const program = findRedis()
-  if (!program) throw new Error('A cluster needs redis-server or valkey-server on the PATH.')
-  const nodes: ClusterNode[] = []
+  const nodes: RedisNode[] = []
   const clients: Redis[] = []
+  const start = (index: number, port: () => number | Promise<number>) =>
+    startNode(join(directory, `node-${index}`), port, settings)
   const stop = async () => {
     for (const client of clients) client.disconnect()
-    await Promise.all(nodes.map(({ process }) => ended(process)))
+    await Promise.all(nodes.map(endNode))
   }
+  const ask = (...command: [string, string, ...string[]]) =>
+    Promise.any(clients.filter(({ status }) => status === 'ready').map((it) => it.call(...command)))
+  const ranges = async () => (await ask('CLUSTER', 'SLOTS')) as Range[]
+  const nodeAt = (port: number) => nodes.find((it) => it.port === port) as RedisNode
+  const allSee = async (is: (node: Redis) => Promise<boolean>) =>
+    (await Promise.all(clients.map((it) => is(it).catch(() => false)))).every(Boolean)
+  const served = () => untilTrue(() => allSee(isServed), 'every node sees all slots served')
+  const whole = () =>
+    untilTrue(
+      () => allSee((it) => isWhole(it, nodes.length)),
+      'every node sees all slots served and all replicas in step',
+    )
   try {
-    const count = replicas ? 2 * MASTERS : MASTERS
-    for (let i = 0; i < count; i++) nodes.push(await startNode(program, join(directory, `node-${i}`)))
-    for (const { port } of nodes) clients.push(new Redis(port, '127.0.0.1').on('error', () => undefined))
+    for (let i = 0; i < (replicas ? 2 * MASTERS : MASTERS); i++) nodes.push(await start(i, lowPort))
+    clients.push(...nodes.map(clientOf))
     const [first] = clients as [Redis]
     const masters = clients.slice(0, MASTERS)
     for (const [i, master] of masters.entries()) {
@@ -56,21 +56,27 @@ export async function startRedisCluster(directory: string, { replicas = true } =
         async () => (await replica.call('CLUSTER', 'REPLICATE', ids[i] as string).catch(() => '')) === 'OK',
         `the replica ${i} knows its master`,
       )
-    await untilTrue(
-      async () => (await Promise.all(clients.map((it) => isFormed(it, count)))).every(Boolean),
-      'every node sees all slots served and all replicas in step',
-    )
+    await whole()
     const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`)
     return {
       url: `redis://${addresses[0]}?cluster=${addresses.slice(1).join(',')}`,
       nodes,
       async masterOf(key) {
-        const alive = clients.find((it) => it.status === 'ready') as Redis
-        const slot = Number(await alive.call('CLUSTER', 'KEYSLOT', key))
-        const ranges = (await alive.call('CLUSTER', 'SLOTS')) as [number, number, [string, number]][]
-        const [, , [, port]] = ranges.find(([from, to]) => from <= slot && slot <= to) as (typeof ranges)[0]
-        return nodes.find((it) => it.port === port) as ClusterNode
+        const slot = Number(await ask('CLUSTER', 'KEYSLOT', key))
+        const [, , [, port]] = (await ranges()).find(([from, to]) => from <= slot && slot <= to) as Range
+        return nodeAt(port)
       },
+      async masters() {
+        return [...new Set((await ranges()).map(([, , [, port]]) => port))].map(nodeAt)
+      },
+      async restart(node) {
+        const index = nodes.indexOf(node)
+        const again = await start(index, () => node.port)
+        nodes[index] = again
+        return again
+      },
+      served,
+      whole,
       stop,
     }
   } catch (error) {
@@ -79,39 +85,20 @@ export async function startRedisCluster(directory: string, { replicas = true } =
   }
 }
 
-async function isFormed(node: Redis, count: number): Promise<boolean> {
-  const facts = `${await node.call('CLUSTER', 'INFO')}`
-  const isServed = /cluster_state:ok/.test(facts) && facts.includes(`cluster_known_nodes:${count}`)
-  if (count === MASTERS) return isServed
-  return isServed && /^connected_slaves:1|^master_link_status:up/m.test(await node.info('replication'))
+const settings = (port: number) => [
+  ...['--maxmemory-policy', 'noeviction', '--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
+  ...['--cluster-node-timeout', `${NODE_TIMEOUT_MS}`, '--cluster-replica-validity-factor', '0'],
+]
+
+const isServed = async (node: Redis) => /cluster_state:ok/.test(`${await node.call('CLUSTER', 'INFO')}`)
+
+async function isWhole(node: Redis, count: number): Promise<boolean> {
+  const isKnown = `${await node.call('CLUSTER', 'INFO')}`.includes(`cluster_known_nodes:${count}`)
+  if (!isKnown || !(await isServed(node))) return false
+  return count === MASTERS || /^connected_slaves:1|^master_link_status:up/m.test(await node.info('replication'))
 }
 
-/** A node also takes the port that is higher by 10,000, which may be somebody's: then it ends, and gets other ports. */
-async function startNode(program: string, home: string): Promise<ClusterNode> {
-  await mkdir(home, { recursive: true })
-  for (let tries = 1; tries <= 20; tries++) {
-    const port = await lowPort()
-    const process = spawn(
-      program,
-      [
-        ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', home, '--logfile', join(home, 'redis.log')],
-        ...['--save', '', '--maxmemory-policy', 'noeviction'],
-        ...['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
-        ...['--cluster-node-timeout', `${NODE_TIMEOUT_MS}`, '--cluster-replica-validity-factor', '0'],
-      ],
-      { stdio: 'ignore' },
-    )
-    const probe = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null, retryStrategy: () => 50 })
-    probe.on('error', () => undefined)
-    const exit = once(process, 'exit').then(() => false)
-    const isUp = await Promise.race([probe.ping().then(() => true), exit])
-    probe.disconnect()
-    if (isUp) return { port, process }
-  }
-  throw new Error(`A node of the cluster ended each time instead of starting: its log is in ${home}.`)
-}
-
-/** One whose neighbour, 10,000 higher, is a port, too. */
+/** A node of a cluster also takes the port that is higher by 10,000. */
 async function lowPort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
@@ -122,16 +109,4 @@ async function lowPort(): Promise<number> {
     await new Promise((resolve) => server.close(resolve))
     if (isFree) return port
   }
-}
-
-async function untilTrue(look: () => Promise<boolean>, what: string): Promise<void> {
-  for (const end = Date.now() + FORMED_WITHIN_MS; !(await look()); await delay(50))
-    if (Date.now() > end) throw new Error(`A cluster was not formed: waited until ${what}.`)
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exit = once(child, 'exit')
-  child.kill('SIGKILL')
-  await exit
 }

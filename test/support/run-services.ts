@@ -14,6 +14,7 @@ import { ROOT } from './compile.js'
 import type { TestServices } from './global-setup.js'
 import { startPgBouncer } from './pgbouncer.js'
 import { type RedisCluster, startRedisCluster } from './redis-cluster.js'
+import { startRedisSentinel } from './redis-sentinel.js'
 import { runningRedis, startRedis } from './redis-server.js'
 
 /** Speed before safety: nothing in it is worth saving. Tests that are about statistics make them themselves. */
@@ -94,6 +95,9 @@ export async function startRunServices({ keep, workers }: RunOptions): Promise<R
       ends.push(() => cluster.stop())
       clusters.push(cluster)
     }
+    const sentinel =
+      process.env.TEST_REDIS === 'sentinel' ? await startRedisSentinel(join(directory, 'sentinel')) : undefined
+    if (sentinel) ends.push(sentinel.stop)
     await Promise.all([migrateDatabase(postgres.url), makeLoginsCheap(postgres.adminUrl)])
     return {
       directory,
@@ -102,6 +106,7 @@ export async function startRunServices({ keep, workers }: RunOptions): Promise<R
         templateDatabase: template,
         poolerAddress: pooler?.address,
         redisUrl: redis?.url,
+        redisSentinel: sentinel?.url,
         redisClusters: clusters.map(({ url }) => url),
         s3: await s3?.env('easel'),
       },

@@ -71,12 +71,14 @@ export async function compiled(script: string): Promise<string> {
 /** By test file: the files of a process share this module. */
 const ownDatabases = new Map<string, Promise<number>>()
 
-/** The run's Redis, which no other test file uses meanwhile; with TEST_REDIS=cluster a cluster. */
+/** The run's Redis, which no other test file uses meanwhile; with TEST_REDIS=cluster a cluster, with sentinel what sentinels name. */
 export async function redisUrl(file = expect.getState().testPath ?? ''): Promise<string> {
-  const { redisClusters } = inject('services')
+  const { redisClusters, redisSentinel } = inject('services')
   // The files of a process run one after the other.
   const cluster = redisClusters[(Number(process.env.VITEST_POOL_ID) - 1) % redisClusters.length]
-  return cluster ?? singleRedisUrl(file)
+  if (cluster) return cluster
+  const single = await singleRedisUrl(file)
+  return redisSentinel ? Object.assign(new URL(redisSentinel), { pathname: new URL(single).pathname }).href : single
 }
 
 /** A single Redis, for what is about one: a connection, what it holds, or a time when it is away. */

@@ -18,6 +18,7 @@ import { startActs } from './operators.js'
 import { startPayers } from './payers.js'
 import { passPeriods } from './periods.js'
 import { watchRecoveries } from './recoveries.js'
+import type { RedisKind } from './redis.js'
 import { scheduleOf } from './schedule.js'
 import { readRedis } from './secrets.js'
 import { CANARY, DEADLINE_SECONDS, MISSING_MODEL, SECRET, type Stage, startStage } from './stage.js'
@@ -36,6 +37,8 @@ export interface ChaosOptions {
   /** Which lanes of the schedule take part; all unless given. */
   readonly lanes?: readonly string[]
   readonly failpoints?: boolean
+  /** One server unless given. */
+  readonly redis?: RedisKind
   /** Of every server and worker, beside what the stage gives them. */
   readonly env?: Readonly<Record<string, string>>
   /** What each start of a process gets as FAILPOINTS; drawn from all of them unless given. */
@@ -96,6 +99,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const phase: Phase = { faulty: rate > 0, stopFaults: async () => undefined }
   const stage = await startStage({
     ...{ chance, users, windows: spans, onKilled: seen.killed, onUnexpectedEnd: seen.endedByItself },
+    redis: options.redis ?? 'single',
     env: options.env ?? {},
     faulty: () => phase.faulty,
     failpoints: (its) =>

@@ -15,7 +15,7 @@ export interface Victims {
   readonly workers: readonly Supervised[]
   readonly redis: AttackedRedis
   readonly postgres: AttackedPostgres
-  readonly proxies: { readonly postgres: TcpProxy; readonly redis: TcpProxy }
+  readonly postgresNet: TcpProxy
   readonly gpus: Gpus
   readonly images: ImageDirectory
   readonly till: Till
@@ -69,7 +69,8 @@ export function startFaults(schedule: readonly Scheduled[], victims: Victims, op
 type Pause = (ms: number) => Promise<void>
 
 async function inject(fault: Fault, victims: Victims, options: FaultOptions, pause: Pause): Promise<void> {
-  const { servers, workers, redis, postgres, proxies, gpus, images, till, windows } = victims
+  const { servers, workers, redis, postgres, postgresNet, gpus, images, till, windows } = victims
+  const nets = { postgres: postgresNet, redis: redis.net }
   /** Postgres is out of order until it answers again. */
   const withoutPostgres = async (work: () => Promise<void>) => {
     const close = windows.open('postgres')
@@ -112,12 +113,14 @@ async function inject(fault: Fault, victims: Victims, options: FaultOptions, pau
     }
     case 'redis.lose':
       await between('redis', redis.kill, fault.forMs, redis.start)
-      return options.onRedisBack()
+      options.onRedisBack()
+      return redis.settled()
     case 'redis.flush':
       await redis.flush()
       return options.onRedisBack()
     case 'redis.pause':
-      return between('redis', redis.pause, fault.forMs, redis.resume)
+      await between('redis', redis.pause, fault.forMs, redis.resume)
+      return redis.settled()
     case 'postgres.crash':
       return withoutPostgres(async () => {
         await postgres.crash()
@@ -146,27 +149,27 @@ async function inject(fault: Fault, victims: Victims, options: FaultOptions, pau
     case 'postgres.terminate':
       return withoutPostgres(() => postgres.terminate(fault.share))
     case 'net.cut':
-      return between(fault.service, proxies[fault.service].cut, 0, () => undefined)
+      return between(fault.service, nets[fault.service].cut, 0, () => undefined)
     case 'net.cut_reply': {
-      const before = proxies.postgres.swallowed()
+      const before = postgresNet.swallowed()
       return between(
         'postgres',
-        () => proxies.postgres.cutReplies(COMMITS, fault.times),
+        () => postgresNet.cutReplies(COMMITS, fault.times),
         0,
         async () => {
           const until = Date.now() + ARMED_MS
-          while (proxies.postgres.swallowed() < before + fault.times && Date.now() < until) await delay(10)
-          proxies.postgres.cutReplies(COMMITS, 0)
+          while (postgresNet.swallowed() < before + fault.times && Date.now() < until) await delay(10)
+          postgresNet.cutReplies(COMMITS, 0)
         },
       )
     }
     case 'net.drop_replies': {
-      const proxy = proxies[fault.service]
-      return between(fault.service, proxy.dropReplies, fault.forMs, proxy.flow)
+      const net = nets[fault.service]
+      return between(fault.service, net.dropReplies, fault.forMs, net.flow)
     }
     case 'net.stall': {
-      const proxy = proxies[fault.service]
-      return between(fault.service, proxy.stall, fault.forMs, proxy.flow)
+      const net = nets[fault.service]
+      return between(fault.service, net.stall, fault.forMs, net.flow)
     }
     case 'gpus.refuse': {
       const all = Array.from({ length: WORKERS }, (_, gpu) => gpu)

@@ -2,12 +2,13 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import type pg from 'pg'
 import { IMAGE_FILE } from '../../../src/core/images/ports.js'
 import type { Config } from '../../../src/process/config.js'
 import { auditService } from '../../../src/process/foundation.js'
 import { openGenerationQueue } from '../../../src/queue/queues.js'
+import { createPatientRedis } from '../../../src/redis/client.js'
+import { scanKeys } from '../../../src/redis/cluster.js'
 import type { Kept } from './gpu-hosts.js'
 import type { Gpus } from './gpus.js'
 import type { FinalGeneration, Violation } from './history.js'
@@ -114,14 +115,13 @@ const SETTLE_MS = 40_000
 
 /** What BullMQ still holds once nothing is left to run. Workers drop stray jobs within 30 s, the lock of a dead one included. */
 export async function queueLeftovers(redisUrl: string): Promise<Violation[]> {
-  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
+  const redis = createPatientRedis(redisUrl, () => undefined)
   const queue = openGenerationQueue({ kind: 'redis', redis, prefix: '{easel}' })
   try {
     for (const end = Date.now() + SETTLE_MS; ; await delay(250)) {
       const counts = await queue.getJobCounts('wait', 'active', 'delayed', 'failed', 'completed', 'prioritized')
       const hashes: string[] = []
-      for await (const keys of redis.scanStream({ match: '{easel}:generations:gen_*', count: 500 }))
-        hashes.push(...keys)
+      for await (const keys of scanKeys(redis, '{easel}:generations:gen_*', 500)) hashes.push(...keys)
       const left = Object.entries(counts).filter(([, n]) => n > 0)
       if (left.length === 0 && hashes.length === 0) return []
       if (Date.now() > end) {

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import type { ModelVersion } from '../../../src/core/catalog/model-version.js'
 import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import type { Generation } from '../../../src/core/generations/generation.js'
 import { createDatabase, type Database } from '../../../src/db/client.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
+import { createPatientRedis } from '../../../src/redis/client.js'
 import { PRESENT, wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import { aGeneration, givenGeneration, givenUser, MODEL } from '../../support/givens.js'
 import { until } from '../../support/until.js'
@@ -84,7 +84,7 @@ export async function rebuiltAfterWipe(scene: Scene): Promise<Violation[]> {
   )
 
   await stage.redis.flush()
-  const redis = new Redis(stage.redis.url())
+  const redis = createPatientRedis(stage.redis.url(), () => undefined)
   try {
     if (!(await within(REBUILT_WITHIN_MS, async () => (await redis.get(WIPE_MARK)) === PRESENT)))
       return [{ invariant: 'rebuilt', what: `${REBUILT_WITHIN_MS} ms after a wipe of Redis nothing was rebuilt` }]
@@ -119,7 +119,7 @@ export async function endedLockIsTakenOver(scene: Scene): Promise<Violation[]> {
     const { id } = await givenGeneration(db, owner, { model: NOBODY_HAS, prompt: `planted plain ${randomUUID()}` })
     if (!(await cancelStore(db).cancel(id, 'Canceled.', { onlyQueued: false })))
       throw new Error(`${id} was not canceled`)
-    const redis = new Redis(stage.redis.url())
+    const redis = createPatientRedis(stage.redis.url(), () => undefined)
     await redis.set(lockOf(owner.id), id, 'PX', LOCKED_MS)
     redis.disconnect()
     return owner

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import { createAuditRedis } from '../../../src/redis/client.js'
+import { slotPrefixes } from '../../../src/redis/cluster.js'
 import { PRESENT, wipeMarkKey } from '../../../src/redis/wipe-mark.js'
 import type { Exchange } from './history.js'
 import type { AttackedRedis } from './redis.js'
 
-/** It is put back when queue and locks have been rebuilt. */
-const WIPE_MARK = wipeMarkKey('easel')
 const GIVEN_UP_AFTER_MS = 30_000
 
 /** Measures how long things take to be as before, in milliseconds. */
@@ -17,11 +16,13 @@ export function watchRecoveries(redis: AttackedRedis) {
 
   async function untilRebuilt(loss: number): Promise<void> {
     const back = Date.now()
-    const client = new Redis(redis.url(), { maxRetriesPerRequest: 0, commandTimeout: 1000, retryStrategy: () => 100 })
-    client.on('error', () => undefined)
+    const client = createAuditRedis(redis.url(), () => undefined)
+    // They are put back when queue and locks have been rebuilt.
+    const marks = slotPrefixes(client, 'easel').map(wipeMarkKey)
     // Lost again before it was rebuilt: the next loss measures.
     while (!stopped && loss === losses && Date.now() - back < GIVEN_UP_AFTER_MS) {
-      if ((await client.get(WIPE_MARK).catch(() => null)) === PRESENT) {
+      const found = await Promise.all(marks.map((mark) => client.get(mark).catch(() => null)))
+      if (found.every((it) => it === PRESENT)) {
         times.redis.push(Date.now() - back)
         break
       }

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { type ChaosReport, chaos } from './chaos.js'
 import { blockedBeyond, GUARDS, withAllGuards, withoutGuard } from './guards.js'
 import type { Violation } from './history.js'
+import type { RedisKind } from './redis.js'
 import { reportText } from './report.js'
 
 /** From here on a failpoint that was never reached is a failure: the run has not shown what it claims. */
@@ -20,12 +21,19 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '1' },
     users: { type: 'string', default: '40' },
     lanes: { type: 'string' },
+    redis: { type: 'string', default: 'single' },
     logs: { type: 'string' },
     guards: { type: 'boolean', default: false },
     guard: { type: 'string' },
     'no-failpoints': { type: 'boolean', default: false },
   },
 })
+const KINDS: readonly string[] = ['single', 'sentinel', 'cluster'] satisfies RedisKind[]
+function redisKind(text: string): RedisKind {
+  if (!KINDS.includes(text)) throw new Error(`--redis is one of ${KINDS.join(', ')}.`)
+  return text as RedisKind
+}
+
 const minutes = Number(values.minutes)
 const seed = Number(values.seed)
 
@@ -68,6 +76,7 @@ async function runOnce(): Promise<boolean> {
     rate: Number(values.rate),
     users: Number(values.users),
     ...(values.lanes !== undefined && { lanes: values.lanes.split(',') }),
+    redis: redisKind(values.redis),
     ...(values.logs !== undefined && { logs: values.logs }),
     failpoints: !values['no-failpoints'],
   })

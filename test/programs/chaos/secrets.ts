@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { Redis } from 'ioredis'
+import { createAuditRedis, whenReady } from '../../../src/redis/client.js'
+import { type RedisClient, scanKeys } from '../../../src/redis/cluster.js'
 import type { Violation } from './history.js'
 
 /** Lines of a log that say what none may say, and those that tell of an error nobody caught. */
@@ -33,11 +34,11 @@ export async function internalErrors(file: string): Promise<string[]> {
 
 /** Whatever Redis holds. */
 export async function readRedis(url: string, secret: RegExp): Promise<Violation[]> {
-  const redis = new Redis(url, { maxRetriesPerRequest: 1, commandTimeout: 3000, retryStrategy: () => null })
-  redis.on('error', () => undefined)
+  const redis = createAuditRedis(url, () => undefined)
   const found: Violation[] = []
   try {
-    for await (const keys of redis.scanStream({ count: 500 }) as AsyncIterable<string[]>) {
+    await whenReady(redis)
+    for await (const keys of scanKeys(redis, '*', 500)) {
       for (const key of keys) {
         if (secret.test(`${key} ${JSON.stringify(await contentOf(redis, key))}`))
           found.push({ invariant: 'I16', what: `the Redis key ${key} holds a prompt or an API key` })
@@ -49,7 +50,7 @@ export async function readRedis(url: string, secret: RegExp): Promise<Violation[
   return found
 }
 
-async function contentOf(redis: Redis, key: string): Promise<unknown> {
+async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
   switch (await redis.type(key)) {
     case 'string':
       return redis.get(key)

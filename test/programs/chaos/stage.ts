@@ -33,7 +33,7 @@ import { CHAOS_PLAN, givenChaosPlan } from './periods.js'
 import { type AttackedPostgres, startAttackedPostgres } from './postgres.js'
 import { startProxy, type TcpProxy } from './proxy.js'
 import { startReceiver, type WebhookReceiver } from './receiver.js'
-import { type AttackedRedis, startAttackedRedis } from './redis.js'
+import { type AttackedRedis, type RedisKind, startAttackedRedis } from './redis.js'
 import { HOSTS, SERVERS } from './schedule.js'
 import { Supervised, type SupervisedOptions } from './supervised.js'
 import { startWatchdog } from './watchdog.js'
@@ -69,6 +69,7 @@ export interface StageOptions {
   readonly chance: Seeded
   readonly users: number
   readonly windows: Windows
+  readonly redis: RedisKind
   /** Of every server and worker, beside what a run always sets. */
   readonly env: Readonly<Record<string, string>>
   /** FAILPOINTS of one start; undefined for none. */
@@ -115,17 +116,17 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 
   try {
-    const proxies: { postgres?: TcpProxy; redis?: TcpProxy } = {}
+    let proxy: TcpProxy | undefined
     const [, postgres, redis] = await Promise.all([
       compile(compiled),
-      startAttackedPostgres(directory, watchdog, (port) => proxies.postgres?.target(port)).then(
-        closedBy<AttackedPostgres>,
+      startAttackedPostgres(directory, watchdog, (port) => proxy?.target(port)).then(closedBy<AttackedPostgres>),
+      startAttackedRedis(options.redis, { directory, watchdog, chance: options.chance.fork('redis') }).then(
+        closedBy<AttackedRedis>,
       ),
-      startAttackedRedis(directory, watchdog, (port) => proxies.redis?.target(port)).then(closedBy<AttackedRedis>),
     ])
-    proxies.postgres = await startProxy(postgres.port)
-    proxies.redis = await startProxy(Number(new URL(redis.url()).port))
-    closing.push(() => [proxies.postgres, proxies.redis].map((proxy) => proxy?.close()))
+    const postgresNet = await startProxy(postgres.port)
+    proxy = postgresNet
+    closing.push(() => postgresNet.close())
     const unused = SEED_MODELS.find(({ id }) => ![...CHECKPOINTS, MISSING_MODEL].includes(id)) as ModelVersion
     const files = SEED_MODELS.filter(({ id }) => CHECKPOINTS.includes(id)).map(({ filename }) => filename)
     const gpus: Gpus = closedBy(
@@ -161,9 +162,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const failpointsLog = join(directory, 'failpoints.log')
     const ports = await freePorts(SERVERS)
     const serverUrls = ports.map((port) => `http://127.0.0.1:${port}`)
-    const proxied = Object.assign(new URL(postgres.url), { port: String(proxies.postgres.port) }).href
+    const proxied = Object.assign(new URL(postgres.url), { port: String(postgresNet.port) }).href
     const shared = {
-      REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
+      REDIS_URL: redis.serviceUrl,
       STORAGE_URL: `file:${images.path}`,
       BASE_URL: serverUrls[0] as string,
       INFERENCE_TIMEOUT_SECONDS: String(INFERENCE_TIMEOUT_SECONDS),
@@ -217,7 +218,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         close,
       },
       ...{ servers, workers, redis, postgres, gpus, images, changeWorkflow, windows: options.windows },
-      proxies: { postgres: proxies.postgres, redis: proxies.redis },
+      postgresNet,
       config: parseConfig({ ...shared, DATABASE_URL: postgres.url, PORT: String(ports[0]) }),
     }
   } catch (error) {
