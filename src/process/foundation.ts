@@ -253,16 +253,17 @@ export async function auditService(
   config: Config,
   options: Pick<AuditOptions, 'sample' | 'signal' | 'pause'> & { readonly namespace?: string },
 ): Promise<Check[]> {
-  const { databaseUrl, redisUrl, refundFailed } = config
+  const { databaseListenUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options
   const client = redisUrl === undefined ? undefined : createAuditRedis(redisUrl, () => undefined)
   // Asked for nothing but where private images are.
-  const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
+  const db = createDatabase(config.databaseUrl, { maxConnections: 1, onError: () => undefined })
   try {
     if (client) await whenReady(client)
     if (client && client.status !== 'ready') throw redisUnreachable()
     const redis = client && auditRedis(client, namespace)
-    return await audit({ databaseUrl, redis, refundFailed, images: wholeImageStore(config, db), ...looks })
+    const images = wholeImageStore(config, db)
+    return await audit({ databaseUrl: databaseListenUrl, redis, refundFailed, images, ...looks })
   } finally {
     client?.disconnect()
     await db.pool.end().catch(() => undefined)

@@ -1,8 +1,15 @@
-import { expect, it } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
 import { requireFittingPooler } from '../../src/db/checks/database-checks.js'
 import { createDatabase } from '../../src/db/client.js'
+import { parseConfig } from '../../src/process/config.js'
+import { auditService } from '../../src/process/foundation.js'
 import { useDatabase } from '../support/database.js'
+import { givenUser } from '../support/givens.js'
 import { createTestDatabase } from '../support/services.js'
+import { unguarded } from '../support/unguarded.js'
 
 const context = useDatabase()
 
@@ -17,6 +24,19 @@ it('a process does not start where notices do not arrive', async () => {
   await expect(requireFittingPooler(context.db, url, 100)).rejects.toThrow(
     /^Postgres notices do not arrive: .*DATABASE_LISTEN_URL/,
   )
+})
+
+it('an audit goes past a pooler, whose connections others would get as the audit has set them', async () => {
+  // The other database stands for the pooler.
+  const [{ url: pooled }, storage] = [await createTestDatabase(), await mkdtemp(join(tmpdir(), 'easel-pooler-'))]
+  onTestFinished(() => rm(storage, { recursive: true }))
+  const { id } = await givenUser(context.db)
+  await unguarded(context.db, 'UPDATE users SET credits = credits + 1 WHERE id = $1', [id])
+  const urls = { DATABASE_URL: pooled, DATABASE_LISTEN_URL: context.url }
+  const checks = await auditService(parseConfig({ ...urls, STORAGE_URL: `file:${storage}` }), { sample: 1 })
+  expect(checks.filter(({ violations }) => violations > 0).map(({ name }) => name)).toEqual([
+    'balance-is-sum-of-ledger',
+  ])
 })
 
 it('a process does not start where a connection has statements that another client prepared', async () => {

@@ -26,7 +26,7 @@ export async function startLoops(service: Service, options: LoopsOptions): Promi
   const { config, namespace } = service
   const foundation = await openFoundation(config, log, { maxConnections: 10, namespace })
   const { db, lock, queue, progress, previews } = foundation
-  const ends = generationEnds(config.databaseUrl, () => undefined)
+  const ends = generationEnds(config.databaseListenUrl, () => undefined)
   // As in a worker: loops that check the store at the same time check it once.
   const images = watchedImageStore(await createImageStore(config), log)
   const put: typeof images.put = async (slug, png, options) => {

@@ -51,7 +51,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const storage = await givenStorage(options.inFiles)
   const namespace = `t${randomBytes(6).toString('hex')}`
   const environment = {
-    ...database.env,
+    // A Postgres of the test's own is also where it listens.
+    ...(env.DATABASE_URL === undefined && database.env),
     ...(redis && { REDIS_URL: await redisUrl() }),
     ...storage.env,
     BASE_URL: 'http://easel.test',

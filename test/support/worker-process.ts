@@ -16,7 +16,7 @@ export interface WorkerProcess {
 
 /** A worker as a process of its own, so that it can be killed; resolves once it has started. */
 export async function startWorkerProcess(
-  config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'storage' | 'baseUrl'>,
+  config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'storage' | 'baseUrl'> & Partial<Pick<Config, 'databaseListenUrl'>>,
   env: Record<string, string>,
   script?: string,
 ): Promise<WorkerProcess> {
@@ -25,6 +25,7 @@ export async function startWorkerProcess(
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: config.databaseUrl,
+      DATABASE_LISTEN_URL: config.databaseListenUrl ?? config.databaseUrl,
       ...(config.redisUrl && { REDIS_URL: config.redisUrl }),
       ...storageEnv(config),
       BASE_URL: config.baseUrl,

@@ -17,7 +17,10 @@ type AuditPosition = Readonly<Record<'seq' | 'ledgerId', number>>
 
 export type AuditDatabase = Awaited<ReturnType<typeof auditDatabase>>
 
-/** One connection; it is read-only, except that it records the audit's position. */
+/**
+ * One connection; it is read-only, except that it records the audit's position.
+ * @param url past a pooler that pools per transaction: others would get the connection as it is set here
+ */
 export async function auditDatabase(url: string) {
   const client = new pg.Client({
     connectionString: url,

@@ -57,7 +57,7 @@ export async function openStage() {
   const foundation = await openFoundation(config, log, { maxConnections: 20, namespace })
   const { db, queue, lock, progress, previews } = foundation
   const redis = config.redisUrl === undefined ? undefined : await openRedis(config.redisUrl)
-  const watch = generationWatch(db, config.databaseUrl, () => undefined)
+  const watch = generationWatch(db, config.databaseListenUrl, () => undefined)
   const jobs = openGenerationQueue(foundation.openWorkerConnection())
 
   const ports = {

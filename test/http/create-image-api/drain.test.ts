@@ -89,7 +89,7 @@ describe('a server that must leave', () => {
     const { db, config } = context.service
     const leaving = new AbortController()
     const images = await createImageStore(config)
-    const watch = generationWatch(db, config.databaseUrl, () => undefined)
+    const watch = generationWatch(db, config.databaseListenUrl, () => undefined)
     const ports = {
       models: modelStore(db),
       moderator: createModerator({}),

@@ -45,9 +45,9 @@ describe.each(['refuse', 'stall'] as const)('while Postgres is away (%s)', (how)
       leaving,
     ])
     await imagePrivacy(service.db).set(owner.id, [leaving], true)
-    const proxy = await startFaultProxy(service.config.databaseUrl)
+    const proxy = await startFaultProxy(service.config.databaseListenUrl)
     onTestFinished(() => proxy.close())
-    const url = proxy.through(service.config.databaseUrl)
+    const url = proxy.through(service.config.databaseListenUrl)
     const server = await service.server({}, { DATABASE_URL: url, DATABASE_LISTEN_URL: url })
     onTestFinished(async () => {
       await proxy.pass()

@@ -116,7 +116,7 @@ describe('a long poll', () => {
   it('learns of a claim and of an end from notices, without reading the rows again', async () => {
     const { db, config } = context.service
     const reReadMs = 3_600_000
-    const watch = generationWatch(db, config.databaseUrl, () => undefined, reReadMs)
+    const watch = generationWatch(db, config.databaseListenUrl, () => undefined, reReadMs)
     onTestFinished(() => watch.close())
     // The server's, and this one.
     const listening = `SELECT FROM pg_stat_activity

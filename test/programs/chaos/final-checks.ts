@@ -52,7 +52,10 @@ const INVARIANTS: Readonly<Record<string, string>> = {
 
 /** `easel audit --full`, past the proxies. */
 export async function auditViolations(config: Config, databaseUrl: string, redisUrl: string): Promise<Violation[]> {
-  const checks = await auditService({ ...config, databaseUrl, redisUrl }, { sample: undefined })
+  const checks = await auditService(
+    { ...config, databaseUrl, databaseListenUrl: databaseUrl, redisUrl },
+    { sample: undefined },
+  )
   return checks.flatMap(({ name, violations, examples }) =>
     violations === 0
       ? []
