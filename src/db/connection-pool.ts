@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { isStateOfPostgres } from '../core/outage.js'
+import { type Hosts, hostsOf, serverOf } from './hosts.js'
 import { isSqlRefusal, outcomeUnknown, sqlState } from './sql-state.js'
 
 export interface PoolOptions {
@@ -32,6 +33,7 @@ const OPENING_AT_FIRST = 2
 export class ConnectionPool {
   readonly #options: PoolOptions
   readonly #pool: pg.Pool
+  readonly #hosts: Hosts | undefined
   /** Connections that are open. A set: the pool may tell twice that one was removed. */
   readonly #open = new Set<pg.ClientBase>()
   /** Lent, or being opened. */
@@ -45,9 +47,12 @@ export class ConnectionPool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    const { url, max, loginMs, queryMs, onConnect, onError } = options
+    this.#hosts = hostsOf(options.url)
+    const { max, loginMs, queryMs, onConnect, onError } = options
+    const { url, Client } = serverOf(options.url)
     this.#pool = new pg.Pool({
       connectionString: url,
+      Client,
       max,
       connectionTimeoutMillis: loginMs,
       query_timeout: queryMs,
@@ -90,6 +95,7 @@ export class ConnectionPool {
       }
       return client
     } catch (error) {
+      this.#hosts?.doubt()
       this.#options.onError(error as Error)
       throw error
     }
@@ -118,6 +124,7 @@ export class ConnectionPool {
     const state = sqlState(error)
     // After a failover the connections that are open lead to the old server, or keep the old setting.
     if (state === READ_ONLY) this.#current = new WeakSet()
+    if (state === READ_ONLY || outcomeUnknown(error)) this.#hosts?.doubt()
     if (outcomeUnknown(error)) this.#options.onError(error as Error)
     else if (state && !isSqlRefusal(error) && isStateOfPostgres(state)) this.#options.onFault?.(error as Error)
   }

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Database } from './client.js'
+import { postgresClient } from './hosts.js'
 import { statement } from './statement.js'
 
 /** Sent by claims and requeues, with the ID. */
@@ -16,17 +17,22 @@ export const PAYMENT_DUE = 'payment_due'
 export const UP_NEXT_DUE = 'up_next_due'
 
 const RECONNECT_MS = 500
+/** How often a connection that only listens is asked for a sign of life: one that was cut off gives none of its end. */
+const BEAT_MS = 5000
+const BEAT = Object.assign({ text: 'SELECT 1' }, { query_timeout: 2000 })
 
 /**
  * Listens to channels over a connection of its own, which is reopened when it breaks. Notices sent meanwhile are lost,
  * so a notice may only trigger an early poll of what is polled anyway.
  * @param onError called once for each period in which notices are lost
+ * @param beatMs other than usual for tests
  */
 export function listenTo(
   databaseUrl: string,
   channels: string | readonly string[],
   onNotice: (payload: string, channel: string) => void,
   onError: (error: Error) => void,
+  beatMs = BEAT_MS,
 ): { close(): Promise<void> } {
   let closed = false
   let reported = false
@@ -34,8 +40,7 @@ export function listenTo(
   let timer: NodeJS.Timeout | undefined
 
   const listen = async (): Promise<void> => {
-    const client = new pg.Client({
-      connectionString: databaseUrl,
+    const client = postgresClient(databaseUrl, {
       connectionTimeoutMillis: 2000,
       keepAlive: true,
       application_name: 'easel listen',
@@ -45,11 +50,15 @@ export function listenTo(
     const reconnect = (error?: Error) => {
       if (lost) return
       lost = true
+      clearTimeout(timer)
       client.end().catch(() => undefined)
       if (closed) return
       if (error && !reported) onError(error)
       reported ||= error !== undefined
       timer = setTimeout(() => void listen(), RECONNECT_MS)
+    }
+    const beat = () => {
+      if (!lost && !closed) timer = setTimeout(() => void client.query(BEAT).then(beat, reconnect), beatMs)
     }
     client.on('error', reconnect)
     client.on('end', () => reconnect())
@@ -58,6 +67,7 @@ export function listenTo(
       await client.connect()
       for (const channel of [channels].flat()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
       reported = false
+      beat()
     } catch (error) {
       reconnect(error as Error)
     }

@@ -1,5 +1,6 @@
 /** Schemas of environment variables; each message says what to write instead. */
 import { z } from 'zod'
+import { hostsIn, hostsProblem, maySettleOnStandby } from '../db/hosts.js'
 import { storageUrlProblem } from '../images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from '../inference/openai/declaration.js'
 import { SERVER_KINDS, serverEntries } from '../inference/server-kinds.js'
@@ -61,9 +62,22 @@ const withTls = (url: ReturnType<typeof urlWith>) =>
     if (message) context.addIssue({ code: 'custom', message })
   })
 
-export const postgresUrl = withTls(urlWith('postgres:', 'postgresql:'))
+const postgresHost = withTls(urlWith('postgres:', 'postgresql:'))
+
+export const postgresUrl = z
+  .string()
+  .superRefine((text, context) => {
+    const [first] = hostsIn(text).urls
+    const message = hostsProblem(text) ?? postgresHost.safeParse(first).error?.issues[0]?.message
+    if (message) context.addIssue({ code: 'custom', message })
+  })
   // pg takes these for verify-full, too, but prints a warning of its own.
   .transform((text) => text.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'))
+
+export const primaryUrl = postgresUrl.refine(
+  (text) => !maySettleOnStandby(text),
+  'must say ?target_session_attrs=read-write where it names several hosts, so that no connection leads to a standby',
+)
 
 export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
   .refine(

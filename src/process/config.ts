@@ -12,6 +12,7 @@ import {
   networks,
   origins,
   postgresUrl,
+  primaryUrl,
   redisUrl,
   siteName,
   storageUrl,
@@ -24,8 +25,8 @@ import {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const variables = z.object({
-  DATABASE_URL: postgresUrl,
-  DATABASE_LISTEN_URL: postgresUrl.optional(),
+  DATABASE_URL: primaryUrl,
+  DATABASE_LISTEN_URL: primaryUrl.optional(),
   APP_DATABASE_URL: postgresUrl.optional(),
   /** Read by pg itself, where a URL says nothing. */
   PGSSLMODE: z.enum(TLS_MODES, `must be one of ${TLS_MODES.join(', ')}`).optional(),

@@ -30,6 +30,7 @@ import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
 import { retentionStore } from '../db/generations/retention.js'
+import { serverOf } from '../db/hosts.js'
 import { imageMoves } from '../db/images/privacy.js'
 import { takedownStore } from '../db/images/takedowns.js'
 import type { WholeImageStore } from '../images/private-files.js'
@@ -134,7 +135,7 @@ export async function openFoundation(
   const shared = redisUrl === undefined ? undefined : open(createFailFastRedis)
   const connection = (create: typeof createPatientRedis): QueueConnection =>
     redisUrl === undefined
-      ? { kind: 'postgres', url: config.databaseListenUrl, prefix: namespace }
+      ? { kind: 'postgres', ...serverOf(config.databaseListenUrl), prefix: namespace }
       : { kind: 'redis', redis: open(create), prefix: queuePrefix(namespace) }
   const openProducerConnection = () => connection(createProducerRedis)
   const producerConnection = openProducerConnection()

@@ -6,7 +6,13 @@ import { resolvedWithin } from '../lib/abort-signals.js'
 /** Where BullMQ keeps its data: in Redis, or in one-machine mode in its own schema in Postgres. */
 export type QueueConnection =
   | { readonly kind: 'redis'; readonly redis: Redis | Cluster; readonly prefix: string }
-  | { readonly kind: 'postgres'; readonly url: string; readonly prefix: string }
+  | ({ readonly kind: 'postgres'; readonly prefix: string } & PostgresServer)
+
+/** `Client`: one that finds its own way to the server; otherwise pg's. */
+export interface PostgresServer {
+  readonly url: string
+  readonly Client?: new (options?: pg.ClientConfig) => pg.Client
+}
 
 /** How long a request waits for the queue. A job added later only wakes a worker once more. */
 const DEADLINE_MS = 300
@@ -109,7 +115,7 @@ export function jobQueue(
 export function openQueue(name: string, connection: QueueConnection, telemetry?: Telemetry): Queue {
   const options = { prefix: connection.prefix, ...(telemetry && { telemetry }) }
   if (connection.kind === 'redis') return new Queue(name, { ...options, connection: connection.redis })
-  const pool = openPool(connection.url, 2)
+  const pool = openPool(connection, 2)
   const { Queue: PostgresQueue } = withBackend(createPostgresBackend)
   const queue = new PostgresQueue(name, { ...options, connection: asOptions(pool) }) as unknown as Queue
   const close = queue.close.bind(queue)
@@ -121,20 +127,21 @@ export function openQueue(name: string, connection: QueueConnection, telemetry?:
 export const asOptions = (pool: pg.Pool | undefined) => pool as never
 
 /** BullMQ removes all listeners when it closes its LISTEN client; an error without a listener would end the process. */
-class ClientWithErrorListener extends pg.Client {
-  override removeAllListeners(event?: string | symbol): this {
-    super.removeAllListeners(event)
-    return this.on('error', () => undefined)
+const withErrorListener = (Client: NonNullable<PostgresServer['Client']>) =>
+  class extends Client {
+    override removeAllListeners(event?: string | symbol): this {
+      super.removeAllListeners(event)
+      return this.on('error', () => undefined)
+    }
   }
-}
 
 /** A pool for BullMQ, which does not close it. BullMQ itself would name its schema at the login, which PgBouncer refuses. */
-export function openPool(url: string, max: number): pg.Pool {
+export function openPool({ url, Client = pg.Client }: PostgresServer, max: number): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
     keepAlive: true,
-    Client: ClientWithErrorListener,
+    Client: withErrorListener(Client),
     onConnect: (client) => client.query('SET search_path TO bullmq'),
   })
   // BullMQ holds connections without a listener for moments: one that ends then would end the process.

@@ -49,7 +49,7 @@ export function startJobWorker(
     drainDelay: readMs / 1000,
   }
   const open = () => {
-    const pool = connection.kind === 'postgres' ? openPool(connection.url, POOL) : undefined
+    const pool = connection.kind === 'postgres' ? openPool(connection, POOL) : undefined
     const worker =
       connection.kind === 'redis'
         ? new Worker(queue, onJob, { ...options, connection: connection.redis })

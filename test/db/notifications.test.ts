@@ -22,6 +22,7 @@ describe('a listener', () => {
       await proxy.refuse()
       await proxy.pass()
     },
+    'left hanging': async () => proxy.stall(),
     'ended by the server': () =>
       context.db.pool.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -34,7 +35,7 @@ describe('a listener', () => {
     closers.push(() => proxy.close())
   })
 
-  it.each(['cut by the network', 'ended by the server'] as const)(
+  it.each(['cut by the network', 'left hanging', 'ended by the server'] as const)(
     'gets notices again after its connection was %s',
     async (how) => {
       const received: string[] = []
@@ -44,6 +45,7 @@ describe('a listener', () => {
         'received',
         (payload) => received.push(payload),
         (error) => lost.push(error),
+        50,
       )
       closers.push(() => listener.close())
       const notify = async (text: string) => {
@@ -53,6 +55,7 @@ describe('a listener', () => {
       await until(() => notify('before'), 'the first notice')
       await ends[how]()
       await until(() => lost.length > 0, 'the end being told')
+      await proxy.pass()
       await until(() => notify('after'), 'a notice after the outage')
     },
   )

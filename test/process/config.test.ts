@@ -238,6 +238,9 @@ const REDISS = 'must begin with rediss:// for TLS, and with redis:// and no para
 const ROOT =
   'must be an origin without a path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths'
 const ORIGINS = 'must be origins, like https://app.example,http://localhost:6274'
+const HOSTS = 'must name its hosts as postgres://user:password@HOST:PORT,HOST:PORT/database'
+const ONE_TAKES_WRITES =
+  'must say ?target_session_attrs=read-write where it names several hosts, so that no connection leads to a standby'
 const PROXIES = 'must be false or the addresses of the proxies in front, like 10.0.0.0/8'
 
 describe('a value that cannot be used is refused with the variable’s name and what it should be', () => {
@@ -245,6 +248,15 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ['DATABASE_URL', 'mysql://db/easel', 'must be a URL that begins with postgres:// or postgresql://'],
     ['DATABASE_URL', 'db', 'must be a URL that begins with postgres:// or postgresql://'],
     ['DATABASE_URL', 'postgres://db/easel?sslmode=verify_full', `has the unknown sslmode "verify_full"; ${MODES}`],
+    ['DATABASE_URL', 'postgres://one:1,two:x/easel', HOSTS],
+    ['DATABASE_URL', 'postgres://one,two/easel', ONE_TAKES_WRITES],
+    ['DATABASE_URL', 'postgres://one,two/easel?target_session_attrs=prefer-standby', ONE_TAKES_WRITES],
+    ['DATABASE_LISTEN_URL', 'postgres://one/easel?target_session_attrs=standby', ONE_TAKES_WRITES],
+    [
+      'DATABASE_URL',
+      'postgres://one,two/easel?target_session_attrs=read-write&sslmode=x',
+      `has the unknown sslmode "x"; ${MODES}`,
+    ],
     ['DATABASE_URL', 'postgres://db/easel?sslmode=', `has the unknown sslmode ""; ${MODES}`],
     ['DATABASE_URL', 'postgres://db/easel?sslmode=allow', `has the unknown sslmode "allow"; ${MODES}`],
     ['DATABASE_URL', 'postgres://db/easel?ssl_mode=require', `has the unknown parameter "ssl_mode"; ${PARAMETERS}`],

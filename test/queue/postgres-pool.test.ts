@@ -10,7 +10,7 @@ it('a connection that Postgres ends while BullMQ holds it idle does not end the 
   process.on('uncaughtException', note)
   onTestFinished(() => void process.off('uncaughtException', note))
   await context.db.pool.query('CREATE SCHEMA IF NOT EXISTS bullmq')
-  const pool = openPool(context.url, 1)
+  const pool = openPool(context, 1)
   const client = await pool.connect()
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   const ended = new Promise((resolve) => client.once('end', resolve))

@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
-import pg from 'pg'
+import { postgresClient } from '../hosts.js'
 import { auditProgress } from '../schema/operator.js'
 import { columns, queryOnce, selectAs, setList } from '../statement.js'
 import { EXAMPLES, type Violations } from './check.js'
@@ -22,8 +22,7 @@ export type AuditDatabase = Awaited<ReturnType<typeof auditDatabase>>
  * @param url past a pooler that pools per transaction: others would get the connection as it is set here
  */
 export async function auditDatabase(url: string) {
-  const client = new pg.Client({
-    connectionString: url,
+  const client = postgresClient(url, {
     connectionTimeoutMillis: 5000,
     query_timeout: STATEMENT_TIMEOUT_MS + 5000,
     application_name: 'easel audit',

@@ -8,6 +8,7 @@ import { isOutage } from '../../core/outage.js'
 import { lastMigration } from '../../core/release.js'
 import { tlsRefusal } from '../../lib/tls.js'
 import type { Database } from '../client.js'
+import { postgresClient } from '../hosts.js'
 import { generations } from '../schema/generations.js'
 import { backends, leases } from '../schema/workers.js'
 import { databaseError, sqlState } from '../sql-state.js'
@@ -147,7 +148,7 @@ export async function requireFittingPooler(
 /** True also if Postgres cannot be asked: that says nothing about a pooler. */
 async function noticeArrives({ pool }: Database, listenUrl: string, withinMs: number): Promise<boolean> {
   const channel = `easel_${randomUUID()}`
-  const client = new pg.Client({ connectionString: listenUrl, connectionTimeoutMillis: 2000 })
+  const client = postgresClient(listenUrl, { connectionTimeoutMillis: 2000 })
   client.on('error', () => undefined)
   try {
     await client.connect()

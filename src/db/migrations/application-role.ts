@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { JOURNAL } from '../checks/database-checks.js'
+import { hostsIn, postgresClient } from '../hosts.js'
 import { sqlState } from '../sql-state.js'
 import { queryOnce } from '../statement.js'
 
@@ -14,11 +15,11 @@ const SCHEMAS = ['public', 'bullmq']
  * @throws Error with one sentence if the URL names no user, the user has more rights, or the owner may not create users
  */
 export async function grantApplicationRole(ownerUrl: string, applicationUrl: string): Promise<void> {
-  const { username, password } = new URL(applicationUrl)
+  const { username, password } = new URL(hostsIn(applicationUrl).urls[0])
   const name = decodeURIComponent(username)
   if (!name) throw new Error('APP_DATABASE_URL names no user.')
   const role = pg.escapeIdentifier(name)
-  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5000 })
+  const client = postgresClient(ownerUrl, { connectionTimeoutMillis: 5000 })
   client.on('error', () => undefined)
   await client.connect()
   try {

@@ -5,10 +5,11 @@ import { type PgQueryable, runMigrations } from 'bullmq'
 import { type SQL, sql } from 'drizzle-orm'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { drizzle } from 'drizzle-orm/node-postgres'
-import pg from 'pg'
+import type pg from 'pg'
 import { SEED_MODELS } from '../../core/catalog/model-version.js'
 import { MIGRATIONS } from '../../core/release.js'
 import { JOURNAL, requireEncoding } from '../checks/database-checks.js'
+import { postgresClient } from '../hosts.js'
 import { modelVersions } from '../schema/catalog.js'
 import { sqlState } from '../sql-state.js'
 import { queryOnce } from '../statement.js'
@@ -47,8 +48,7 @@ export async function migrateDatabase(
   folder = MIGRATIONS,
   tell: Tell = () => undefined,
 ): Promise<string[]> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
+  const client = postgresClient(databaseUrl, {
     connectionTimeoutMillis: 5000,
     keepAlive: true,
     application_name: 'easel migrate',
