@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { AppError } from '../core/errors.js'
 import { ConnectionPool, type PoolOptions } from './connection-pool.js'
 import { isSqlRefusal, outcomeUnknown } from './sql-state.js'
+import type { Queryable } from './statement.js'
 
 /** Drizzle for typed queries, and its pool for prepared statements. */
 export interface Database {
@@ -46,7 +47,7 @@ export function createDatabase(url: string, { maxConnections, times: others, ...
 }
 
 /** Drizzle asks a pool for nothing but `query`. */
-export const ormOn = (pool: ConnectionPool): NodePgDatabase => drizzle(pool as unknown as pg.Pool)
+export const ormOn = (pool: Queryable): NodePgDatabase => drizzle(pool as unknown as pg.Pool)
 
 /** Rejects soon when the connection falls silent: it counts as opening all the while, and few may be. */
 async function applySettings(client: pg.ClientBase, times: DatabaseTimes): Promise<void> {

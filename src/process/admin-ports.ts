@@ -25,7 +25,7 @@ import { purgeOf } from './purge-account.js'
 /** What /admin/v1 calls. @param submits for what is run again */
 export const adminPorts = (
   config: Config,
-  { db, lock, queue }: Pick<Foundation, 'db' | 'lock' | 'queue'>,
+  { db, reads, lock, queue }: Pick<Foundation, 'db' | 'reads' | 'lock' | 'queue'>,
   images: Pick<ImageStore, 'remove' | 'url'> & Pick<ImageFiles, 'read'>,
   submits: SubmitPorts & { readonly models: ModelStore },
   provider: PaymentProvider | undefined,
@@ -45,8 +45,8 @@ export const adminPorts = (
     return found && reportOf(found, images.url)
   },
   runAgain: (by, id, how) =>
-    runAgain({ ...submits, oversight: oversight(db), operatorActions: operatorActionStore(db) }, by, id, how),
-  oversight: oversight(db),
+    runAgain({ ...submits, oversight: oversight(db, reads), operatorActions: operatorActionStore(db) }, by, id, how),
+  oversight: oversight(db, reads),
   operatorActions: operatorActionStore(db),
   auditResults: auditResults(db.pool),
   outside: {

@@ -27,6 +27,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 const variables = z.object({
   DATABASE_URL: primaryUrl,
   DATABASE_LISTEN_URL: primaryUrl.optional(),
+  DATABASE_READ_URL: postgresUrl.optional(),
   APP_DATABASE_URL: postgresUrl.optional(),
   /** Read by pg itself, where a URL says nothing. */
   PGSSLMODE: z.enum(TLS_MODES, `must be one of ${TLS_MODES.join(', ')}`).optional(),
@@ -150,6 +151,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     databaseUrl: v.DATABASE_URL,
     /** For connections that LISTEN: `databaseUrl`, or a way around the pooler that it leads to. */
     databaseListenUrl: v.DATABASE_LISTEN_URL ?? v.DATABASE_URL,
+    /** A standby, for lists and statistics. */
+    databaseReadUrl: v.DATABASE_READ_URL,
     /** Of processes that don't own the tables: `migrate` grants its user what they need. */
     appDatabaseUrl: v.APP_DATABASE_URL,
     /** Undefined: one-machine mode. */

@@ -33,6 +33,7 @@ import { retentionStore } from '../db/generations/retention.js'
 import { serverOf } from '../db/hosts.js'
 import { imageMoves } from '../db/images/privacy.js'
 import { takedownStore } from '../db/images/takedowns.js'
+import { replicaReads } from '../db/read-replica.js'
 import type { WholeImageStore } from '../images/private-files.js'
 import { cdnPurge } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
@@ -115,6 +116,14 @@ export async function openFoundation(
     onFault: (err) => postgres.failed('statements', err),
     onEnd: () => postgres.recovered('statements'),
   })
+  const replica = outageLog(log, 'read replica')
+  const reads =
+    config.databaseReadUrl === undefined
+      ? undefined
+      : replicaReads(db, config.databaseReadUrl, {
+          onAway: (err) => replica.failed('reads', err),
+          onAnswer: () => replica.recovered('reads'),
+        })
   const isAnyAway = () => postgres.isAway() || redis.isAway()
   /** What to do with an error of the queue: one line in a while, none during an outage. */
   const logErrors = (sentence: string): ((error: Error) => void) =>
@@ -169,6 +178,8 @@ export async function openFoundation(
 
   return {
     db,
+    /** For lists and statistics, never for what decides anything. */
+    reads: reads ?? db,
     queue,
     lock,
     progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),
@@ -244,6 +255,7 @@ export async function openFoundation(
       faults.stop()
       await queue.close()
       for (const client of opened) client.disconnect()
+      await reads?.end().catch(() => undefined)
       await db.pool.end().catch(() => undefined)
     },
   }

@@ -79,7 +79,7 @@ function isOfOutage(thrown: unknown): boolean {
 }
 
 /** Logs one error when an outage begins, in the server's own words, and one line at its end. */
-export function outageLog(log: Logger, dependency: 'postgres' | 'redis') {
+export function outageLog(log: Logger, dependency: 'postgres' | 'redis' | 'read replica') {
   const failing = new Set<string>()
   let reason = ''
   let since = 0

@@ -105,7 +105,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const { probeBytes } = options
   const publicImages = await openImageStore({ ...config, probeBytes }, log)
   const foundation = await openFoundation(config, log, { maxConnections: MAX_CONNECTIONS, ...options })
-  const { db, lock, queue, progress, previews, counter } = foundation
+  const { db, reads, lock, queue, progress, previews, counter } = foundation
   const images = allImageFiles(publicImages, config, db)
   const links = imageLinks(imageSecret(db))
   const missed = foundation.onNotificationsLost('waiting for generations is disturbed')
@@ -143,10 +143,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     watch,
     images,
     files: { read: readingFrom(images), withInfotext, zipOf, webpOf },
-    history: historyStore(db),
-    gallery: galleryStore(db),
+    history: historyStore(db, reads),
+    gallery: galleryStore(db, reads),
     ledger: ledgerStore(db),
-    usage: usageStore(db),
+    usage: usageStore(reads),
     removals: imageRemovals(db),
     generationDeadlineSeconds: config.generationDeadlineSeconds,
   }

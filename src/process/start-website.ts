@@ -74,7 +74,7 @@ interface Shared {
 
 /** Wires the website of one server, and the mails that signing in takes. */
 export function startWebsite(config: Config, log: Logger, foundation: Foundation, shared: Shared) {
-  const { db, counter } = foundation
+  const { db, reads, counter } = foundation
   const { stop, provider, ports } = startSigningIn(config, log, foundation, shared)
   const all = {
     ...shared.ports,
@@ -82,7 +82,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     publishedImages: shared.published,
     reports: reportStore(db),
     folders: folderStore(db),
-    exports: accountExports(db),
+    exports: accountExports(db, reads),
     retentionOf: retentionOf(db, config.retention),
     deletions: imageDeletions(db),
     upNext: upNextStore(db),
@@ -91,7 +91,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     links: shared.links,
     operatorActions: operatorActionStore(db),
     recorded: recordedIn(db),
-    oversight: oversight(db),
+    oversight: oversight(db, reads),
     pauses: pauseStore(db),
     catalog: operatorModelStore(db),
     covers: coverStore(db),
@@ -101,11 +101,11 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     plans: planStore(db),
     payments: operatorPayments(db),
     requirePrices: requirePricesAt(shared.provider),
-    figures: operatorFigures(db),
+    figures: operatorFigures(reads),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),
-    recentImages: recentImages(db),
+    recentImages: recentImages(reads),
     auditResults: auditResults(db.pool),
     ownKeys: ownKeyStore(db),
     spending: spendingStore(db),

@@ -17,6 +17,7 @@ function refusalOf(env: Record<string, string | undefined>): string {
 
 const VARIABLES = [
   'DATABASE_LISTEN_URL',
+  'DATABASE_READ_URL',
   'APP_DATABASE_URL',
   'PGSSLMODE',
   'REDIS_URL',

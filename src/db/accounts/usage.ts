@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Usage, UsageStore } from '../../core/accounts/usage.js'
-import type { Database } from '../client.js'
+import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { generations as g } from '../schema/generations.js'
@@ -38,6 +38,6 @@ const OF_ACCOUNT = statement<Usage>('usage_of_account')`
    ORDER BY used.day, ${k.createdAt}, ${k.id}, lower(${m.modelName}) COLLATE "C", ${m.id}`
 
 /** Reads the account's generations of the span by one index. */
-export const usageStore = ({ pool }: Database): UsageStore => ({
+export const usageStore = ({ pool }: ReadDatabase): UsageStore => ({
   of: (accountId, span) => OF_ACCOUNT.rows(pool, { accountId, ...span }),
 })

@@ -3,6 +3,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { AccountExports, ExportedImage } from '../../core/gallery/account-export.js'
 import { retryFor } from '../../lib/retry.js'
 import type { Database } from '../client.js'
+import type { ReadDatabase } from '../read-replica.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
 import { leases } from '../schema/workers.js'
@@ -40,13 +41,13 @@ const imagePage = (accountId: string, after: readonly string[] | undefined) => {
      ORDER BY ${selected([...order, i.idx])}`
 }
 
-export function accountExports({ orm, pool }: Database): AccountExports {
+export function accountExports(db: Database, reads: ReadDatabase = db): AccountExports {
   async function* pages<Row extends Pick<Page, 'place'>>(
     pageAfter: (after: readonly string[] | undefined) => SQL,
     limit = PAGE,
   ) {
     for (let after: readonly string[] | undefined; ; ) {
-      const rows: Row[] = await retryFor(() => queryOnce<Row>(pool, pageAfter(after)), PATIENCE_MS)
+      const rows: Row[] = await retryFor(() => queryOnce<Row>(reads.pool, pageAfter(after)), PATIENCE_MS)
       yield rows
       after = rows.at(-1)?.place
       if (!after || rows.length < limit) return
@@ -65,12 +66,12 @@ export function accountExports({ orm, pool }: Database): AccountExports {
         for (const { slug, createdAt } of page) if (slug !== null) yield { slug, createdAt }
     },
 
-    hold: async (accountId, holder) => (await HOLD.count(pool, { accountId, holder })) === 1,
+    hold: async (accountId, holder) => (await HOLD.count(db.pool, { accountId, holder })) === 1,
 
-    renew: async (accountId, holder) => (await RENEW.count(pool, { accountId, holder })) === 1,
+    renew: async (accountId, holder) => (await RENEW.count(db.pool, { accountId, holder })) === 1,
 
     async release(accountId, holder) {
-      await orm.delete(leases).where(and(eq(leases.name, `export:${accountId}`), eq(leases.holder, holder)))
+      await db.orm.delete(leases).where(and(eq(leases.name, `export:${accountId}`), eq(leases.holder, holder)))
     },
   }
 }

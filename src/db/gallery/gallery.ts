@@ -4,6 +4,7 @@ import type { GalleryStore, Neighbours, OwnImage, Shape } from '../../core/galle
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { type HistoryPosition, MADE_FROM, matching, microseconds, ORDER, placeOf } from '../generations/history.js'
+import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
 import { folders as f, folderImages as fi, images as i } from '../schema/images.js'
@@ -66,7 +67,7 @@ const SHAPES: Readonly<Record<Shape, SQL>> = {
   square: sql`${i.width} = ${i.height}`,
 }
 
-export const galleryStore = ({ pool }: Database): GalleryStore => ({
+export const galleryStore = (db: Database, reads: ReadDatabase = db): GalleryStore => ({
   async images(accountId, { folder, shape, prompt, madeOn, ...filter }, { limit, after }, order = 'newest') {
     const account = sql`${accountId}::uuid`
     const { since, until, modelVersionId } = filter
@@ -102,7 +103,7 @@ export const galleryStore = ({ pool }: Database): GalleryStore => ({
         : sql`${from} JOIN ${i} ON ${i.slug} = ${fi.slug} AND ${SHOWN} JOIN ${g} ON ${g.id} = ${i.generationId}`
     const place = { at: microseconds(at.createdAt), seq: at.seq }
     const rows = await queryOnce<OwnImage & HistoryPosition & { readonly idx: number }>(
-      pool,
+      reads.pool,
       sql`
         SELECT ${selectAs({ ...place, ...imageOf(account), idx: i.idx })} FROM ${joined}
          WHERE ${where} ORDER BY ${inOrder}, ${i.idx} LIMIT ${limit + 1}`,
@@ -113,13 +114,13 @@ export const galleryStore = ({ pool }: Database): GalleryStore => ({
     // Under the table's own name, too: the place is computed of that row only.
     const last = sql`
       SELECT ${at.createdAt}, ${at.seq} FROM ${at} WHERE ${own} ORDER BY ${inOrder} OFFSET ${SEARCHED - 1} LIMIT 1`
-    const [end] = await queryOnce<HistoryPosition>(pool, sql`SELECT ${selectAs(place)} FROM (${last}) AS ${at}`)
+    const [end] = await queryOnce<HistoryPosition>(reads.pool, sql`SELECT ${selectAs(place)} FROM (${last}) AS ${at}`)
     return { items: page.items, next: end && [end.at, end.seq, MAX_INDEX] }
   },
 
-  image: (accountId, slug) => FIND_IMAGE.first(pool, { slug, accountId }),
+  image: (accountId, slug) => FIND_IMAGE.first(db.pool, { slug, accountId }),
 
   async neighbours(accountId, slug) {
-    return (await queryOnce<Neighbours>(pool, neighboursOf(accountId, slug)))[0]
+    return (await queryOnce<Neighbours>(db.pool, neighboursOf(accountId, slug)))[0]
   },
 })

@@ -5,6 +5,7 @@ import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/
 import type { GenerationFilter as ListFilter } from '../../core/operator/generations.js'
 import { type PageRequest, pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
+import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
@@ -57,16 +58,16 @@ export const matching = (accountId: string, { status, modelVersionId, since, unt
     until && sql`${g.createdAt} < ${until}`,
   )
 
-export const historyStore = ({ pool }: Database): HistoryStore => ({
+export const historyStore = (db: Database, reads: ReadDatabase = db): HistoryStore => ({
   async generation(accountId, id) {
-    const row = await FIND_GENERATION.first(pool, { id, accountId })
+    const row = await FIND_GENERATION.first(db.pool, { id, accountId })
     return row && toGeneration(row)
   },
 
   async generations(accountId, filter, { limit, after }) {
     const where = and(matching(accountId, filter), after && sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
     const rows = await queryOnce<PastGeneration & HistoryPosition>(
-      pool,
+      reads.pool,
       sql`SELECT ${GENERATION} FROM ${g} WHERE ${where} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
     )
     return pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])

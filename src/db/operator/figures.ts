@@ -12,7 +12,7 @@ import {
   type SubscriptionFigures,
 } from '../../core/operator/figures.js'
 import { STATUS_NOW } from '../accounts/subscriptions.js'
-import type { Database } from '../client.js'
+import type { ReadDatabase } from '../read-replica.js'
 import { subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { putBackAttempts as b, generations as g } from '../schema/generations.js'
@@ -94,7 +94,7 @@ const SUBSCRIPTIONS = statement<SubscriptionFigures & { readonly day: string }>(
 const NAMES = statement<{ id: string; username: string }>('names_of_accounts')`
   SELECT ${u.id}, ${u.username} FROM ${u} WHERE ${u.id} = ANY (${param('ids')}::uuid[])`
 
-export const operatorFigures = ({ pool }: Database): OperatorFigures => ({
+export const operatorFigures = ({ pool }: ReadDatabase): OperatorFigures => ({
   async of(span) {
     const [moved, byDay, byAccount, refunds] = await Promise.all([
       MOVED.rows(pool, span),

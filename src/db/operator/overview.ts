@@ -15,6 +15,7 @@ import { CALLER_COLUMNS, toCaller } from '../accounts/accounts.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
 import { USABLE_KEY } from '../key-conditions.js'
+import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { generations as g, queueTurn } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
@@ -81,7 +82,7 @@ const BACKENDS = statement<BackendState>('oversee_backends')`
    ORDER BY ${b.name}, ${b.worker}`
 
 /** @param withinMs leaves out what was not seen for so long */
-export const backendStates = ({ pool }: Pick<Database, 'pool'>, withinMs?: number): Promise<BackendState[]> =>
+export const backendStates = ({ pool }: Pick<ReadDatabase, 'pool'>, withinMs?: number): Promise<BackendState[]> =>
   BACKENDS.rows(pool, { withinMs })
 
 const NOW = statement<{ now: Date }>('now')`SELECT now() AS now`
@@ -116,13 +117,15 @@ const USABLE_MS = 30_000
 const staleWhileRevalidate = <T>(freshMs: number, take: () => Promise<T>): (() => Promise<T>) =>
   snapshot(take, { freshMs: (tookMs) => Math.max(freshMs, tookMs * TIMES), usableMs: USABLE_MS })
 
-export const oversight = (db: Database): Oversight => {
-  const { orm, pool } = db
+/** @param reads where the walls of the overview come from */
+export const oversight = (db: Database, reads: ReadDatabase = db): Oversight => {
+  const { orm } = db
+  const { pool } = reads
   const pauses = pauseStore(db)
   const reports = imageReportLog(db)
   const queue = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => withPlaces(await QUEUE.rows(pool)))
   const present = staleWhileRevalidate(OVERVIEW_FRESH_MS, async () => {
-    const [now, running, backends] = [await NOW.first(pool), await RUNNING.rows(pool), await backendStates(db)]
+    const [now, running, backends] = [await NOW.first(pool), await RUNNING.rows(pool), await backendStates(reads)]
     return { at: now?.now ?? new Date(), running, runningCount: running[0]?.total ?? 0, backends }
   })
   const past = staleWhileRevalidate(PAST_FRESH_MS, async () => {

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { RecentImage, RecentImages } from '../../core/operator/images.js'
 import { pageOf } from '../../lib/page.js'
-import type { Database } from '../client.js'
+import type { ReadDatabase } from '../read-replica.js'
 import { users as u } from '../schema/accounts.js'
 import { generations as g } from '../schema/generations.js'
 import { images as i } from '../schema/images.js'
@@ -24,7 +24,7 @@ const NEWEST = selectAs({
       FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL), '[]')`,
 })
 
-export const recentImages = ({ orm, pool }: Database): RecentImages => ({
+export const recentImages = ({ orm, pool }: ReadDatabase): RecentImages => ({
   async generationOf(slug) {
     const [image] = await orm.select(columns(i, 'generationId')).from(i).where(eq(i.slug, slug))
     return image?.generationId

@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { createDatabase, type Database } from '../../src/db/client.js'
+import { postgresClient } from '../../src/db/hosts.js'
+import { migrateDatabase } from '../../src/db/migrations/migrate.js'
+import { type ReplicaReads, replicaReads } from '../../src/db/read-replica.js'
+import { call, endOf, PROMPT } from '../support/client.js'
+import { givenUser } from '../support/givens.js'
+import { startService } from '../support/service.js'
+import { until } from '../support/until.js'
+import { givenStandby, type Replicated } from './given-standby.js'
+
+let pair: Replicated
+let db: Database
+let reads: ReplicaReads
+let told: string[]
+
+beforeAll(async () => {
+  pair = await givenStandby()
+  db = createDatabase(pair.primary.url, { maxConnections: 4, onError: () => undefined })
+  await db.pool.query('CREATE TABLE notes (id integer PRIMARY KEY, text text)')
+})
+afterAll(async () => {
+  await db.pool.end()
+  await pair.stop()
+})
+beforeEach(() => {
+  told = []
+  reads = replicaReads(db, pair.url(['standby'], 'any'), {
+    onAway: ({ message }) => told.push(message),
+    onAnswer: () => told.push('answered'),
+  })
+})
+afterEach(() => reads.end())
+
+const onStandby = async (text: string) => {
+  const client = postgresClient(pair.standby.url)
+  await client.connect()
+  return client.query(text).finally(() => client.end())
+}
+const answering = async () =>
+  (await reads.pool.query({ text: `SELECT current_setting('port')::int AS port` })).rows[0].port
+
+it('reads are answered by the replica, also those of Drizzle', async () => {
+  expect(await answering()).toBe(pair.standby.port)
+  const { rows } = await reads.orm.execute(`SELECT pg_is_in_recovery() AS standby`)
+  expect(rows).toEqual([{ standby: true }])
+})
+
+it('a read finds every row that was written before it, with the replica or without', async () => {
+  for (let n = 0; n < 200; n++) {
+    await db.pool.query('INSERT INTO notes VALUES ($1)', [n])
+    const { rows } = await reads.pool.query({ text: 'SELECT count(*)::int AS n FROM notes' })
+    expect(rows[0].n).toBe(n + 1)
+  }
+  expect(told).toContain('answered')
+})
+
+it('a replica that no longer replays what it gets is left alone, and used again when it does', async () => {
+  expect(await answering()).toBe(pair.standby.port)
+  await onStandby('SELECT pg_wal_replay_pause()')
+  onTestFinished(() => void onStandby('SELECT pg_wal_replay_resume()'))
+  await db.pool.query(`INSERT INTO notes VALUES (1000, 'not on the replica')`)
+  expect((await reads.pool.query({ text: 'SELECT text FROM notes WHERE id = 1000' })).rows).toEqual([
+    { text: 'not on the replica' },
+  ])
+  expect(told.at(-1)).toBe('the replica is behind the primary')
+  expect(await answering()).toBe(pair.primary.port)
+  await onStandby('SELECT pg_wal_replay_resume()')
+  await until(async () => (await answering()) === pair.standby.port, 'answers of the replica')
+})
+
+describe('nobody sees that the replica', () => {
+  it.each<[string, () => unknown, () => unknown]>([
+    [
+      'refuses connections',
+      () => pair.networks.standby.target(1),
+      () => pair.networks.standby.target(pair.standby.port),
+    ],
+    ['hangs', () => pair.networks.standby.stall(), () => pair.networks.standby.flow()],
+  ])('%s', async (_how, begin, end) => {
+    expect(await answering()).toBe(pair.standby.port)
+    begin()
+    pair.networks.standby.cut()
+    expect(await answering()).toBe(pair.primary.port)
+    end()
+    await until(async () => (await answering()) === pair.standby.port, 'answers of the replica')
+  })
+
+  it('cancels a statement that stands in the way of what it replays', async () => {
+    await onStandby(`ALTER SYSTEM SET max_standby_streaming_delay = '0'`)
+    await onStandby('SELECT pg_reload_conf()')
+    const text = `SELECT current_setting('port')::int AS port, pg_is_in_recovery() AND (SELECT pg_sleep(1.5) IS NULL FROM notes LIMIT 1) AS slept`
+    const read = reads.pool.query({ text })
+    const sleeping = `SELECT 1 / count(*)::int FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1.5)%' AND wait_event = 'PgSleep'`
+    await until(
+      () =>
+        onStandby(sleeping).then(
+          () => true,
+          () => false,
+        ),
+      'the read on the replica',
+    )
+    await db.pool.query('TRUNCATE notes')
+    expect((await read).rows).toMatchObject([{ port: pair.primary.port }])
+    expect(told.at(-1)).toMatch(/conflict with recovery/)
+  })
+})
+
+it('what is no standby is never read from', async () => {
+  await reads.end()
+  const others = pair.url(['nobody', 'primary'], 'prefer-standby')
+  reads = replicaReads(db, others, { onAway: ({ message }) => told.push(message), onAnswer: () => undefined })
+  expect(await answering()).toBe(pair.primary.port)
+  expect(told).toEqual(['the replica is behind the primary'])
+})
+
+it('a server answers lists and statistics from the replica, and what was done a moment ago is in them', async () => {
+  await migrateDatabase(pair.primary.url)
+  const service = await startService({
+    worker: true,
+    env: {
+      RATE_LIMIT_MAX: '1000',
+      DATABASE_URL: pair.primary.url,
+      DATABASE_LISTEN_URL: pair.primary.url,
+      DATABASE_READ_URL: pair.url(['standby', 'primary'], 'prefer-standby'),
+    },
+  })
+  onTestFinished(() => service.close())
+  const user = await givenUser(db)
+  const get = async (path: string) => (await call(service.url, 'GET', path, { key: user.key })).body
+  const drawn = async () => {
+    const { body } = await call(service.url, 'POST', '/api/v1/generate', { key: user.key, body: PROMPT })
+    const listed = await get('/api/v1/generations')
+    expect(listed.generations.map(({ id }: { id: string }) => id)).toContain(body.id)
+    await endOf(service, user, body.id)
+    return get('/api/v1/images')
+  }
+  expect((await drawn()).images).toHaveLength(1)
+  const asked = await onStandby(
+    `SELECT query FROM pg_stat_activity WHERE application_name = 'easel' AND query ~ 'generations'`,
+  )
+  expect(asked.rowCount).toBeGreaterThan(0)
+  await onStandby('SELECT pg_wal_replay_pause()')
+  onTestFinished(() => void onStandby('SELECT pg_wal_replay_resume()'))
+  expect((await drawn()).images).toHaveLength(2)
+})
