@@ -66,15 +66,22 @@ export async function givenStored(client: pg.Client, from: number, to: number, a
     SELECT md5('u' || a)::uuid, 'charge', -1, 1000000, id, at ${numbers}`)
 }
 
+export const waitingId = (n: number): string => `gen_w${String(n).padStart(25, '0')}`
+
 /** As many in the queue, of ten models and six samplers, the first one account's number `first`, and so on. */
-export async function givenWaiting(client: pg.Client, count: number, first = 0): Promise<void> {
+export async function givenWaiting(
+  client: pg.Client,
+  count: number,
+  first = 0,
+  [width, height]: readonly [number, number] = [832, 1216],
+): Promise<void> {
   await client.query(
     `INSERT INTO generations (id, user_id, api_key_id, lane, metered, model_version_id, model_name, filename, prompt,
        negative_prompt, width, height, batch_size, steps, cfg_scale, sampler, seed, slugs, cost, deadline_at)
      SELECT 'gen_w' || lpad(n::text, 25, '0'), md5('u' || n + ${first})::uuid, md5('k' || n + ${first})::uuid,
             CASE n % 4 WHEN 0 THEN 'create_image' ELSE 'personal' END, false, 10, 'm', ($1::text[])[1 + n % 10],
-            'a lighthouse at dusk', '', 832, 1216 + n % 7 / 6 * 8, 1, 30, 7,
-            CASE WHEN n < ${count / 2} THEN '${RARE}' ELSE ($2::text[])[1 + n % 5] END, n, ARRAY['s-' || n], 0,
+            'a lighthouse at dusk', '', ${width}, ${height} + n % 7 / 6 * 8, 1, 30, 7,
+            CASE WHEN n < ${count / 2} THEN '${RARE}' ELSE ($2::text[])[1 + n % 5] END, n, ARRAY['s' || lpad(n::text, 21, '0')], 0,
             now() + interval '1 hour' FROM generate_series(0, ${count - 1}) n`,
     [MODELS, OTHERS],
   )

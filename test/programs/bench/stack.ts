@@ -32,11 +32,16 @@ export async function benchDirectory(): Promise<string> {
 
 export type BenchStack = Awaited<ReturnType<typeof startBenchStack>>
 
+/** What `npm run build` has built. */
+const BUILT = { server: 'dist/server.js', worker: WORKER }
+
 /**
- * Easel's server (`npm run build` has built it) over a durable Postgres and a Redis, both our own.
+ * Easel's server over a durable Postgres and a Redis, both our own.
  * @param own of every process beside what all have
+ * @param scripts of another build
+ * @param settings of Postgres
  */
-export async function startBenchStack(own: Environment = {}) {
+export async function startBenchStack(own: Environment = {}, scripts = BUILT, settings: Environment = {}) {
   const directory = await benchDirectory()
   const closers: (() => Promise<unknown> | undefined)[] = [
     () => rm(directory, { recursive: true, force: true, maxRetries: 5 }),
@@ -50,7 +55,7 @@ export async function startBenchStack(own: Environment = {}) {
     closers.push(() => redis.stop())
     const postgres = await startLocalPostgres({
       dataDir: join(directory, 'postgres'),
-      settings: { max_connections: '200', shared_buffers: '256MB' },
+      settings: { max_connections: '200', shared_buffers: '256MB', ...settings },
     })
     closers.push(() => postgres.stop())
     await migrateDatabase(postgres.url)
@@ -73,11 +78,13 @@ export async function startBenchStack(own: Environment = {}) {
       ...own,
     }
     const launch = async (script: readonly string[], extra: Environment = {}): Promise<Started> => {
-      const started = await startProcess(script, { ...env, ...extra })
+      // A worker answers /ready there.
+      const port = script[0] === scripts.worker ? 'METRICS_PORT' : 'PORT'
+      const started = await startProcess(script, port, { ...env, ...extra })
       closers.push(started.stop)
       return started
     }
-    const server = await launch(['dist/server.js'])
+    const server = await launch([scripts.server])
     const db = createDatabase(postgres.url, { maxConnections: 4, onError: () => undefined })
     closers.push(() => db.pool.end())
     const redisPid = Number(await readFile(join(directory, 'redis.pid'), 'utf8'))
@@ -93,6 +100,8 @@ export async function startBenchStack(own: Environment = {}) {
       launch,
       /** CPU seconds that Postgres and Redis have used so far. */
       servicesCpu: async () => (await cpuOf(postgres.pid, true)) + (await cpuOf(redisPid)),
+      postgresCpu: () => cpuOf(postgres.pid, true),
+      redisCpu: () => cpuOf(redisPid),
       close,
     }
   } catch (error) {
@@ -101,9 +110,7 @@ export async function startBenchStack(own: Environment = {}) {
   }
 }
 
-async function startProcess(script: readonly string[], env: Environment): Promise<Started> {
-  // A worker answers /ready there.
-  const variable = script[0] === WORKER ? 'METRICS_PORT' : 'PORT'
+async function startProcess(script: readonly string[], variable: string, env: Environment): Promise<Started> {
   const port = env[variable] ?? (await freePort())
   const begun = performance.now()
   const child: ChildProcess = spawn(process.execPath, script, {
