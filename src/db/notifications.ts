@@ -1,7 +1,8 @@
 import pg from 'pg'
+import { batchedInTurn } from '../lib/batch.js'
 import type { Database } from './client.js'
 import { postgresClient } from './hosts.js'
-import { statement } from './statement.js'
+import { param, statement } from './statement.js'
 
 /** Sent by claims and requeues, with the ID. */
 export const MOVED = 'generation_moved'
@@ -81,6 +82,28 @@ export function listenTo(
       await current?.end().catch(() => undefined)
     },
   }
+}
+
+const NOTIFY = statement('notify')`
+  SELECT count(pg_notify(channel, payload))
+    FROM unnest(${param('channels')}::text[], ${param('payloads')}::text[]) AS notice (channel, payload)`
+
+/**
+ * Sends notices in statements of their own, after what they tell is committed. Postgres lets one transaction that notifies
+ * commit at a time, each until it is on the disk: a claim or an end that notified would wait for all others. A statement
+ * that only notifies writes nothing to the disk. All notices that come while it runs are sent by the next.
+ */
+export function noticeSender({ pool }: Pick<Database, 'pool'>): (channel: string, payload: string) => void {
+  const send = batchedInTurn<readonly [channel: string, payload: string], void>(
+    () => '',
+    async (notices) => {
+      const [channels, payloads] = [notices.map(([channel]) => channel), notices.map(([, payload]) => payload)]
+      await NOTIFY.run(pool, { channels, payloads })
+      return notices.map(() => undefined)
+    },
+  )
+  // Who waits for it looks by itself, too.
+  return (channel, payload) => void send([channel, payload]).catch(() => undefined)
 }
 
 const CALL = statement('call_workers')`SELECT pg_notify(${WAITING}, '')`

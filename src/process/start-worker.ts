@@ -27,6 +27,8 @@ import type { Running } from './run-process.js'
 /** How long running generations may take after SIGTERM; then they are put back in their places. */
 const DRAIN_MS = 25_000
 const CLOSE_MS = 3000
+/** Connections to Postgres: its backends share them. Two for each would be far too many of a host with many GPUs. */
+const MAX_CONNECTIONS = 20
 /** Each backend is announced in Postgres every 5 s. If for so long none could be, the worker is not ready. */
 const SILENT_MS = 15_000
 
@@ -58,7 +60,10 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     .map((backend) => metrics?.backend(backend) ?? backend)
     .map((backend) => tracing?.backend(backend) ?? backend)
     .map((backend) => wrappers?.backend(backend) ?? backend)
-  const foundation = await openFoundation(config, log, { maxConnections: backends.length * 2 + 4, ...options })
+  const foundation = await openFoundation(config, log, {
+    maxConnections: Math.min(backends.length * 2 + 4, MAX_CONNECTIONS),
+    ...options,
+  })
   const { db, queue, lock, progress, previews } = foundation
   const models = modelStore(db)
   const { needed } = definitionStore(db)

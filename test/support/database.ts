@@ -21,3 +21,6 @@ export function useDatabase(): { readonly db: Database; readonly url: string } {
   })
   return held as { db: Database; url: string }
 }
+
+/** In a transaction: until it ends, each claim waits after it has looked for what it could take. */
+export const HOLD_CLAIMS = 'ALTER SEQUENCE create_image_streak OWNED BY NONE'

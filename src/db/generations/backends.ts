@@ -3,12 +3,13 @@ import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { BackendCondition, BackendRegistry } from '../../core/generations/run/ports.js'
 import { ALIVE_MS, type AnnouncedBackend, type ServableNow, unservable } from '../../core/generations/servable.js'
-import { snapshot } from '../../lib/batch.js'
+import { batchedInTurn, snapshot } from '../../lib/batch.js'
 import { storable } from '../../lib/text.js'
 import type { Database } from '../client.js'
 import { PAUSED_BACKEND } from '../pause-conditions.js'
 import { backends as b } from '../schema/workers.js'
-import { columns, commaList, insertInto, param, selectAs, setList, statement, typedParams } from '../statement.js'
+import { isSqlRefusal } from '../sql-state.js'
+import { columns, commaList, insertInto, itemsOf, selectAs, setList, statement, typesOf } from '../statement.js'
 
 export const ALIVE = sql`interval '1 millisecond' * ${ALIVE_MS}`
 
@@ -17,12 +18,14 @@ const abilitiesOf = (row: Readonly<Record<(typeof ABILITIES)[number], SQLWrapper
   commaList(ABILITIES.map((name) => sql`${row[name]}`))
 const excluded = alias(b, 'excluded')
 
+const SAID = ['worker', 'name', 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES] as const
+type Said = Pick<typeof b.$inferInsert, (typeof SAID)[number]>
+const said = Object.fromEntries(SAID.map((name) => [name, sql`item.${sql.identifier(name)}`]))
+
 // A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
-const ANNOUNCE = statement('announce_backend')`
-  ${insertInto(b, {
-    ...typedParams(b, 'worker', 'name', 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES),
-    errorAt: sql`CASE WHEN ${param('error')}::text IS NOT NULL THEN now() END`,
-  })}
+const ANNOUNCE = statement('announce_backends')`
+  ${insertInto(b, { ...said, errorAt: sql`CASE WHEN item.error IS NOT NULL THEN now() END` })}
+    FROM ${itemsOf(typesOf(b, ...SAID))}
   ON CONFLICT (worker, name) DO UPDATE SET ${setList(b, {
     ...columns(excluded, 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES),
     seenAt: sql`now()`,
@@ -32,18 +35,40 @@ const ANNOUNCE = statement('announce_backend')`
       OR (${abilitiesOf(b)}) IS DISTINCT FROM (${abilitiesOf(excluded)}) THEN now() ELSE ${b.changedAt} END`,
   })}`
 
-export const backendRegistry = ({ pool }: Database): BackendRegistry => ({
-  async announce(
-    worker,
-    name,
-    up,
-    serves,
-    { loaded, error, failing = false, lacks } = { loaded: undefined, error: undefined },
-  ) {
-    const condition = { loaded, error: error === undefined ? undefined : storable(error), failing, lacks: kept(lacks) }
-    await ANNOUNCE.run(pool, { worker, name, up, ...condition, maxCfgScale: undefined, ...serves })
-  },
-})
+/** What a worker says of all its backends at once is one statement. */
+export function backendRegistry({ pool }: Database): BackendRegistry {
+  const write = (all: readonly Said[]) => ANNOUNCE.run(pool, { items: JSON.stringify(all) })
+  const announce = batchedInTurn<Said, void>(
+    () => '',
+    async (all) => {
+      // A row can be written once in a statement: the latest counts.
+      const latest = [...new Map(all.map((one) => [one.name, one])).values()]
+      try {
+        await write(latest)
+      } catch (error) {
+        if (!isSqlRefusal(error) || latest.length === 1) throw error
+        // What one of them says is refused.
+        return all.map((one) => write([one]))
+      }
+      return all.map(() => undefined)
+    },
+  )
+  return {
+    announce(worker, name, up, serves, condition = { loaded: undefined, error: undefined }) {
+      const { loaded, error, failing = false, lacks } = condition
+      const stored = { loaded, error: error === undefined ? undefined : storable(error), failing, lacks: kept(lacks) }
+      return announce({
+        worker,
+        name,
+        up,
+        ...stored,
+        ...serves,
+        samplers: [...serves.samplers],
+        models: serves.models && [...serves.models],
+      })
+    },
+  }
+}
 
 /** Of each definition so many sentences; each may name files of the server, however long their names are. */
 const SENTENCES = 20

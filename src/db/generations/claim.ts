@@ -5,9 +5,8 @@ import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
 import type { ClaimedGeneration, RunStore } from '../../core/generations/run/ports.js'
 import { LEASE_SECONDS } from '../../core/generations/run/times.js'
 import { unmetNeeds } from '../../core/generations/servable.js'
-import { MOVED } from '../notifications.js'
 import { ALL_PAUSED, pausedBackend, pausedModel } from '../pause-conditions.js'
-import { generations as g, queueTurn } from '../schema/generations.js'
+import { CREATE_IMAGE_STREAK, generations as g } from '../schema/generations.js'
 import { columns, hidden, param, type Queryable, selectAs, setList, statement } from '../statement.js'
 import { KIND, LIVE, mayTake, YIELDED } from './other-backends.js'
 
@@ -100,9 +99,19 @@ const CANDIDATES = sql`
   SELECT k.lane, k.filename, k.sampler, k.needs, first.seq FROM kinds k CROSS JOIN LATERAL (
     SELECT ${g.seq} FROM ${g} WHERE ${DUE_OF_KIND} ORDER BY ${g.seq} LIMIT 1) first WHERE ${SERVES}`
 
-/** 6. The count of step 10, locked: claims wait for each other, so that all workers keep the rule in queue-order.ts. */
-const STREAK = sql`
-  SELECT ${queueTurn.createImageStreak} AS streak FROM ${queueTurn} WHERE (SELECT count(*) FROM candidates) > 0 FOR UPDATE`
+/**
+ * 6. Whose turn it is by the rule in queue-order.ts. A sequence, not a row: each claim would keep the row locked until its
+ * commit is on the disk. Every fourth number, or a later one, is the Personal API's, and begins the count anew at once, so
+ * that claims that come meanwhile go on counting. While only Create Image waits the count stays full.
+ */
+const TURN = sql`
+  SELECT n > ${CREATE_IMAGE_RUN} AS is_personal, CASE
+           WHEN NOT has_create_image THEN setval(${CREATE_IMAGE_STREAK}, 0)
+           WHEN n > ${CREATE_IMAGE_RUN} THEN setval(${CREATE_IMAGE_STREAK}, CASE WHEN has_personal THEN 0 ELSE ${CREATE_IMAGE_RUN} END)
+         END
+    FROM (SELECT nextval(${CREATE_IMAGE_STREAK}) AS n, has_create_image, has_personal FROM (
+            SELECT bool_or(lane = 'create_image') AS has_create_image, bool_or(lane = 'personal') AS has_personal
+              FROM candidates HAVING count(*) > 0) seen OFFSET 0) counted`
 
 /**
  * 7. The generation that comes first, by that rule and then by `seq`. Looked up anew: another claim may have taken the
@@ -110,8 +119,7 @@ const STREAK = sql`
  */
 const CHOSEN = sql`
   SELECT first.* FROM (
-    SELECT candidates.* FROM candidates, streak
-     ORDER BY (lane = 'create_image') = (streak < ${CREATE_IMAGE_RUN}) DESC, seq) k CROSS JOIN LATERAL (
+    SELECT candidates.* FROM candidates, turn ORDER BY (lane = 'personal') = is_personal DESC, seq) k CROSS JOIN LATERAL (
     SELECT ${g.id}, ${g.lane}, ${g.filename}, ${g.passedOverAt} FROM ${g} WHERE ${DUE_OF_KIND}
      ORDER BY ${g.seq} LIMIT 1 FOR UPDATE SKIP LOCKED) first
    LIMIT 1`
@@ -134,14 +142,7 @@ const PASSED_OVER = sql`
   UPDATE ${g} SET ${setList(g, { passedOverAt: sql`coalesce(${g.passedOverAt}, now())` })}
    WHERE ${g.id} = (SELECT id FROM chosen) AND EXISTS (SELECT FROM preferred)`
 
-/** 10. Counts how many of Create Image were claimed in a row. */
-const COUNTED = sql`
-  UPDATE ${queueTurn} SET ${setList(queueTurn, {
-    createImageStreak: sql`
-      CASE WHEN chosen.lane = 'create_image' THEN least((SELECT streak FROM streak) + 1, ${CREATE_IMAGE_RUN}) ELSE 0 END`,
-  })} FROM chosen`
-
-/** 11. The attempt begins. */
+/** 10. The attempt begins. */
 const CLAIMED = sql`
   UPDATE ${g} SET ${setList(g, {
     status: 'processing',
@@ -160,7 +161,7 @@ const CLAIMED = sql`
   })}`
 
 /**
- * Claims one generation that this backend can do, in eleven steps. What it costs does not grow with the queue. The row is
+ * Claims one generation that this backend can do, in ten steps. What it costs does not grow with the queue. The row is
  * of nulls where there were candidates, but none is left.
  */
 const CLAIM = statement<ClaimedGeneration>('claim_generation')`
@@ -171,14 +172,12 @@ const CLAIM = statement<ClaimedGeneration>('claim_generation')`
     of_models AS MATERIALIZED (${OF_MODELS}),
     kinds (model, lane, filename, sampler, needs) AS (${KINDS}),
     candidates AS MATERIALIZED (${CANDIDATES}),
-    streak AS MATERIALIZED (${STREAK}),
+    turn AS MATERIALIZED (${TURN}),
     chosen AS MATERIALIZED (${CHOSEN}),
     preferred AS MATERIALIZED (${PREFERRED}),
     passed_over AS (${PASSED_OVER}),
-    counted AS (${COUNTED}),
     claimed AS (${CLAIMED})
-  SELECT claimed.* FROM (SELECT FROM candidates LIMIT 1) AS seen
-    LEFT JOIN (claimed CROSS JOIN LATERAL pg_notify(${MOVED}, claimed.id)) ON true`
+  SELECT claimed.* FROM (SELECT FROM candidates LIMIT 1) AS seen LEFT JOIN claimed ON true`
 
 /** How often a claim looks again when others have taken all that it saw. Each time one of them got something. */
 const LOOKS = 10

@@ -7,7 +7,7 @@ import { queuePosition } from '../../core/generations/queue-order.js'
 import { snapshot } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { ALL_PAUSED, PAUSED_BACKEND, PAUSED_MODELS } from '../pause-conditions.js'
-import { generations as g, queueTurn } from '../schema/generations.js'
+import { generations as g, streakSoFar } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
 import { statement } from '../statement.js'
 import { ALIVE } from './backends.js'
@@ -75,28 +75,29 @@ export function durationEstimates({ pool }: Database): DurationEstimates {
   return { current: () => latest().catch(() => undefined) }
 }
 
-const POSITIONS_FRESH_MS = 400
+/** Of a long queue it takes long: a server spends a tenth of its time on it at most. */
+const positionsFreshMs = (tookMs: number): number => Math.max(400, 9 * tookMs)
 
 // Each lane's waiting seqs, sorted, as eight big-endian bytes each: a hundred thousand are 800 kB and need no parsing.
 const waitingIn = (lane: Lane) => sql`
   (SELECT coalesce(string_agg(int8send(${g.seq}), ''::bytea ORDER BY ${g.seq}), '') FROM ${g}
     WHERE ${g.status} = 'queued' AND ${g.lane} = ${lane})`
 
-const SNAPSHOT = statement<{ streak: number | null } & Readonly<Record<Lane, Buffer>>>('queue_snapshot')`
-  SELECT (SELECT ${queueTurn.createImageStreak} FROM ${queueTurn}) AS streak,
+const SNAPSHOT = statement<{ streak: number } & Readonly<Record<Lane, Buffer>>>('queue_snapshot')`
+  SELECT ${streakSoFar} AS streak,
          ${waitingIn('personal')} AS personal, ${waitingIn('create_image')} AS create_image`
 
 /**
- * Positions in the queue, from one snapshot per process, at most half a second old and taken only while there are polls
- * of queued generations. A poll is a binary search, in a queue of any length.
+ * Positions in the queue, from one snapshot per process, half a second old (of a very long queue a second or two), which is
+ * taken only while there are polls of queued generations. A poll is a binary search, in a queue of any length.
  */
 export function queuePositions({ pool }: Database): QueuePositions {
   const take = async () => {
     const { streak, ...lanes } = (await SNAPSHOT.first(pool)) ?? { streak: 0, personal: EMPTY, create_image: EMPTY }
     const waiting = { personal: lanes.personal.length / 8, create_image: lanes.create_image.length / 8 }
-    return { lanes, depths: { streak: streak ?? 0, waiting } }
+    return { lanes, depths: { streak, waiting } }
   }
-  const current = snapshot(take, { freshMs: POSITIONS_FRESH_MS })
+  const current = snapshot(take, { freshMs: positionsFreshMs })
 
   return {
     async of({ lane, seq }) {

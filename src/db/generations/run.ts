@@ -1,8 +1,9 @@
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { ClaimedGeneration, PutBackReason, RunStore } from '../../core/generations/run/ports.js'
+import { batched } from '../../lib/batch.js'
 import type { Database } from '../client.js'
-import { FINISHED, MOVED } from '../notifications.js'
+import { FINISHED, MOVED, noticeSender } from '../notifications.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
 import { images } from '../schema/images.js'
@@ -17,6 +18,16 @@ const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('atte
 
 const HEARTBEAT = statement('heartbeat_generation')`
   UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
+
+/** Of several attempts. It waits for nobody's lock: one that is locked would hold up the leases of the others. */
+const HEARTBEATS = statement<Pick<ClaimedGeneration, 'id' | 'attempt'>>('heartbeat_generations')`
+  WITH ours AS MATERIALIZED (
+    SELECT ${g.id} FROM ${g} JOIN unnest(${param('ids')}::text[], ${param('attempts')}::integer[]) AS ours (id, attempt)
+        ON ${g.id} = ours.id AND ${g.attempt} = ours.attempt
+     WHERE ${g.status} = 'processing' FOR NO KEY UPDATE OF ${g} SKIP LOCKED
+  )
+  UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} FROM ours WHERE ${g.id} = ours.id
+  RETURNING ${g.id}, ${g.attempt}`
 
 const ended = alias(g, 'ended')
 const image = alias(images, 'image')
@@ -54,7 +65,7 @@ const SUCCEED = statement('succeed_generation')`
       createdAt: ended.finishedAt,
     })} FROM ended, image WHERE ended.metered
   )
-  SELECT pg_notify(${FINISHED}, id) FROM ended`
+  SELECT FROM ended`
 
 const FAIL = failStatement('fail_generation', OF_ATTEMPT, sql`${param('reason')}::text`)
 
@@ -100,7 +111,17 @@ const CURRENT_ATTEMPT = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('
   SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
 export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
+  const notify = noticeSender({ pool })
   const currentAttempt = (id: string) => CURRENT_ATTEMPT.first(pool, { id })
+  const renew = async (id: string, attempt: number) => (await HEARTBEAT.count(pool, { id, attempt })) === 1
+  /** All leases that are renewed at once share a statement. What it has not renewed, another says for certain. */
+  const renewed = batched(async (asked: readonly Pick<ClaimedGeneration, 'id' | 'attempt'>[]) => {
+    const [first] = asked
+    if (first && asked.length === 1) return [renew(first.id, first.attempt)]
+    const [ids, attempts] = [asked.map(({ id }) => id), asked.map(({ attempt }) => attempt)]
+    const ours = new Map((await HEARTBEATS.rows(pool, { ids, attempts })).map(({ id, attempt }) => [id, attempt]))
+    return asked.map(({ id, attempt }) => ours.get(id) === attempt || renew(id, attempt))
+  })
   /** A retried write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
   const endedAs = async ({ id, attempt }: ClaimedGeneration, status: string): Promise<boolean> => {
     const now = await currentAttempt(id)
@@ -114,9 +135,13 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     servedByOther: async (id) => (await SERVED_BY_OTHER.count(pool, { id })) === 1,
 
-    claim: (...what) => claim(pool, ...what),
+    async claim(...what) {
+      const claimed = await claim(pool, ...what)
+      if (claimed) notify(MOVED, claimed.id)
+      return claimed
+    },
 
-    heartbeat: async (id, attempt) => (await HEARTBEAT.count(pool, { id, attempt })) === 1,
+    heartbeat: (id, attempt) => renewed({ id, attempt }),
 
     async succeed(generation, stored) {
       const { id, attempt } = generation
@@ -127,6 +152,7 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
         [images.hasThumbnail.name]: hasThumbnail,
       }))
       const succeeded = await SUCCEED.count(pool, { id, attempt, images: JSON.stringify(rows) })
+      if (succeeded === 1) notify(FINISHED, id)
       return succeeded === 1 || endedAs(generation, 'succeeded')
     },
 

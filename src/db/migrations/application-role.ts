@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import pg from 'pg'
 import { JOURNAL } from '../checks/database-checks.js'
 import { hostsIn, postgresClient } from '../hosts.js'
+import { CREATE_IMAGE_STREAK } from '../schema/generations.js'
 import { sqlState } from '../sql-state.js'
 import { queryOnce } from '../statement.js'
 
@@ -35,6 +36,8 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
     await client.query(`${known ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
     for (const schema of SCHEMAS) await client.query(rights(schema, role))
     await client.query(`REVOKE UPDATE, DELETE ON credit_ledger, operator_actions FROM ${role}`)
+    // Claims begin its count anew, and servers read it.
+    await client.query(`GRANT SELECT, UPDATE ON SEQUENCE ${CREATE_IMAGE_STREAK} TO ${role}`)
     // Who serves asks whether the database is up to date.
     await queryOnce(client, sql`GRANT USAGE ON SCHEMA drizzle TO ${sql.raw(role)}`)
     await queryOnce(client, sql`GRANT SELECT ON ${JOURNAL} TO ${sql.raw(role)}`)

@@ -17,7 +17,7 @@ import { ALIVE } from '../generations/backends.js'
 import { USABLE_KEY } from '../key-conditions.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
-import { generations as g, queueTurn } from '../schema/generations.js'
+import { generations as g, streakSoFar } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
 import { columns, param, selectAs, statement } from '../statement.js'
 import { imageReportLog } from './image-reports.js'
@@ -36,7 +36,7 @@ interface WaitingRow extends Omit<WaitingWork, 'firstPlace' | 'lastPlace'> {
 // One pass along the queue's index gives counts, times and places.
 const QUEUE = statement<WaitingRow>('oversee_queue')`
   SELECT lane, filename, count(*) AS count, min(created_at) AS "oldestAt", min(place) AS first, max(place) AS last,
-         (SELECT ${queueTurn.createImageStreak} FROM ${queueTurn}) AS streak
+         ${streakSoFar} AS streak
     FROM (SELECT ${g.lane}, ${g.filename}, ${g.createdAt}, row_number() OVER (PARTITION BY ${g.lane} ORDER BY ${g.seq}) AS place
             FROM ${g} WHERE ${g.status} = 'queued') waiting
    GROUP BY lane, filename ORDER BY lane, count(*) DESC, filename`

@@ -17,6 +17,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { GenerationStatus, Lane, Sampler } from '../../core/generations/generation.js'
+import { CREATE_IMAGE_RUN } from '../../core/generations/queue-order.js'
 import type { PutBackReason } from '../../core/generations/run/ports.js'
 import { apiKeyId, userId } from './accounts.js'
 import { modelVersionId } from './catalog.js'
@@ -172,6 +173,12 @@ export const generationPreviews = pgTable(
   (t) => [check('generation_previews_image_check', sql`length(${t.image}) <= 32768`)],
 )
 
+/** The sequence that counts the Create Image starts since the last personal one. */
+export const CREATE_IMAGE_STREAK = 'create_image_streak'
+/** What it counts, as SQL: no more than a full run, while claims are at it. */
+export const streakSoFar = sql<number>`(SELECT least(last_value, ${sql.raw(String(CREATE_IMAGE_RUN))})::integer FROM ${sql.identifier(CREATE_IMAGE_STREAK)})`
+
+/** Only workers of the release before count there. */
 export const queueTurn = pgTable(
   'queue_turn',
   {

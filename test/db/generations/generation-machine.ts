@@ -8,6 +8,7 @@ import { cancelStore } from '../../../src/db/generations/end.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { submissionStore } from '../../../src/db/generations/submit/charged.js'
+import { HOLD_CLAIMS } from '../../support/database.js'
 import { aGeneration, type GivenUser, givenUser } from '../../support/givens.js'
 import {
   type Answer,
@@ -232,7 +233,7 @@ export async function givenMachine(db: Database, credits: number): Promise<Machi
       if (!gated) return Promise.all(calls.map(({ make }) => make()))
       const gate = await pool.connect()
       try {
-        await gate.query('BEGIN; SELECT FROM queue_turn FOR UPDATE')
+        await gate.query(`BEGIN; ${HOLD_CLAIMS}`)
         await gate.query(`SELECT FROM users WHERE id = ANY ($1::uuid[]) FOR UPDATE`, [userIds])
         await gate.query(`SELECT FROM generations WHERE user_id = ANY ($1::uuid[]) FOR UPDATE`, [userIds])
         let settled = 0

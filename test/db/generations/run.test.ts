@@ -4,7 +4,7 @@ import { SAMPLERS, type Sampler } from '../../../src/core/generations/generation
 import type { ClaimedGeneration, ServedCapabilities } from '../../../src/core/generations/run/ports.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { runStore } from '../../../src/db/generations/run.js'
-import { useDatabase } from '../../support/database.js'
+import { HOLD_CLAIMS, useDatabase } from '../../support/database.js'
 import { chargesOf, givenGeneration, givenUser, rowOf } from '../../support/givens.js'
 import { unguarded } from '../../support/unguarded.js'
 import { until } from '../../support/until.js'
@@ -20,7 +20,7 @@ const claim = (serves = ANYTHING) => runs().claim(BY, serves)
 beforeEach(async () => {
   await unguarded(context.db, 'DELETE FROM credit_ledger WHERE generation_id IS NOT NULL')
   await context.db.pool.query(
-    'DELETE FROM images; DELETE FROM usage; DELETE FROM generations; UPDATE queue_turn SET create_image_streak = 0',
+    `DELETE FROM images; DELETE FROM usage; DELETE FROM generations; SELECT setval('create_image_streak', 0)`,
   )
 })
 
@@ -67,6 +67,14 @@ describe('claiming', () => {
     expect((await claim())?.id).toBe(create[5])
   })
 
+  it('gives at least every fourth of those that claim at once one of the Personal API', async () => {
+    await givenWaiting('create_image', 20)
+    const personal = await givenWaiting('personal', 20)
+    const claimed = await Promise.all(Array.from({ length: 28 }, () => claim()))
+    expect(new Set(claimed.map((it) => it?.id)).size).toBe(28)
+    expect(claimed.filter((it) => personal.includes(it?.id as string)).length).toBeGreaterThanOrEqual(7)
+  })
+
   it('passes over generations that the backend cannot serve', async () => {
     const [first, second, third] = [
       await givenUser(context.db),
@@ -105,7 +113,7 @@ describe('claiming', () => {
     for (const sampler of samplers)
       waiting.push((await givenGeneration(context.db, await givenUser(context.db), { sampler, model: OTHER_MODEL })).id)
     const first = await context.db.pool.connect()
-    await first.query('BEGIN; SELECT FROM queue_turn FOR UPDATE')
+    await first.query(`BEGIN; ${HOLD_CLAIMS}`)
     const claims = samplers.map(() => claim({ ...ANYTHING, models: [OTHER_MODEL.filename] }))
     await until(async () => {
       const { rows } = await first.query(
@@ -268,6 +276,38 @@ describe('a claimed attempt', () => {
     expect(await runs().fail(stale, 'stale')).toBe(false)
     expect(await runs().heartbeat(fresh.id, fresh.attempt)).toBe(true)
     expect(await runs().succeed(fresh, images(fresh))).toBe(true)
+  })
+
+  it('keeps its lease in a statement shared with others, also while its row is locked for a moment', async () => {
+    const attempts: ClaimedGeneration[] = []
+    for (const _ of await givenWaiting('personal', 4)) attempts.push((await claim()) as ClaimedGeneration)
+    const [locked, lost] = attempts as [ClaimedGeneration, ClaimedGeneration]
+    await runs().requeue(lost, { reason: 'internal', countTry: false, delayMs: 0 })
+    await context.db.pool.query('UPDATE generations SET lease_until = now() WHERE lease_until IS NOT NULL')
+    const other = await context.db.pool.connect()
+    await other.query('BEGIN')
+    await other.query('SELECT FROM generations WHERE id = $1 FOR UPDATE', [locked.id])
+    const worker = runs()
+    const renewed = Promise.all(attempts.map(({ id, attempt }) => worker.heartbeat(id, attempt)))
+    await until(async () => {
+      const { rows } = await context.db.pool.query(
+        `SELECT count(*)::integer AS n FROM generations WHERE status = 'processing' AND lease_until > now()`,
+      )
+      return rows[0].n === 2
+    }, 'the leases of the others')
+    await other.query('COMMIT')
+    other.release()
+    expect(await renewed).toEqual([true, false, true, true])
+  })
+
+  it('keeps no lease of an attempt whose generation runs again in the same worker', async () => {
+    await givenWaiting('personal', 1)
+    const stale = (await claim()) as ClaimedGeneration
+    await runs().requeue(stale, { reason: 'internal', countTry: false, delayMs: 0 })
+    const fresh = (await claim()) as ClaimedGeneration
+    const worker = runs()
+    const renewed = [stale, fresh].map(({ id, attempt }) => worker.heartbeat(id, attempt))
+    expect(await Promise.all(renewed)).toEqual([false, true])
   })
 
   it('is counted for its owner, instead of charged, if it is metered', async () => {

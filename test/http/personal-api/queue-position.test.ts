@@ -35,7 +35,7 @@ describe('queue_position', () => {
 
   beforeEach(async () => {
     const { db } = context.service
-    await db.pool.query('DELETE FROM generations; UPDATE queue_turn SET create_image_streak = 0')
+    await db.pool.query(`DELETE FROM generations; SELECT setval('create_image_streak', 0)`)
     owner = await givenUser(db)
   })
 
@@ -47,7 +47,7 @@ describe('queue_position', () => {
     ['the Create Image lane alone', { personal: 0, create_image: 12 }, 1],
   ])('is exact for every place in %s', async (_name, counts, streak) => {
     const { db } = context.service
-    await db.pool.query('UPDATE queue_turn SET create_image_streak = $1', [streak])
+    await db.pool.query(`SELECT setval('create_image_streak', $1)`, [streak])
     const lanes = await givenWaiting(db, owner, counts)
     const order = playThrough(lanes, streak)
     const [first] = order

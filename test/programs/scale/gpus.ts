@@ -27,11 +27,14 @@ export interface GpuWork {
 
 type Report = { readonly port: number } | GpuWork
 
+/** Also where the tests run it. */
+const TSX = { execArgv: ['--import', 'tsx'] }
+
 export type Gpus = Awaited<ReturnType<typeof startGpus>>
 
 /** Starts the process. */
 export async function startGpus(setup: GpusSetup) {
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['gpus', JSON.stringify(setup)])
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['gpus', JSON.stringify(setup)], TSX)
   const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }]
   const query = new URLSearchParams([
     ...SAMPLERS.map((sampler) => ['sampler', sampler]),

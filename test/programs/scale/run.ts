@@ -34,8 +34,8 @@ const ROWS: readonly (readonly [string, (measured: Measured) => string])[] = [
   ['leases lost', ({ leasesLost }) => String(leasesLost)],
   ['put back', ({ putBacks }) => JSON.stringify(putBacks).replaceAll(/[{}"]/g, '') || '0'],
   ['connections to Postgres', ({ connections, listeners }) => `${connections} + ${listeners}`],
-  ['waits for locks', ({ waits }) => `${(shareOf(waits, /^Lock|^LWLock/) * 100).toFixed(0)} %`],
-  ['waits for the disk', ({ waits }) => `${(shareOf(waits, /^IO/) * 100).toFixed(0)} %`],
+  ['waits for locks', ({ waits }) => `${(shareOf(waits, /^Lock/) * 100).toFixed(0)} %`],
+  ['waits for the disk', ({ waits }) => `${(shareOf(waits, /^IO|WALWrite/) * 100).toFixed(0)} %`],
   ['followers open, ended, broken', ({ followings: f }) => (f ? `${f.open}, ${f.ended}, ${f.broken}` : '')],
 ]
 

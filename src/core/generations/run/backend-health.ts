@@ -1,4 +1,5 @@
 import { NEVER_ABORTED, timeLimit } from '../../../lib/abort-signals.js'
+import { untilSharedMoment } from '../../../lib/shared-moments.js'
 import type { Log } from '../../log.js'
 import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend, isBackendRefusal } from './backend.js'
 import type { FaultAttribution } from './fault-attribution.js'
@@ -113,7 +114,8 @@ export function backendHealth(
       .catch((err) => log.warn({ err, backend: backend.name }, 'backend could not be announced'))
     if (!isUp) return
     onUp()
-    checkIn(times.checkMs)
+    // With all other backends of this process: one statement announces them.
+    checkIn(untilSharedMoment(times.checkMs))
   }
 
   return {

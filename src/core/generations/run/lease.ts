@@ -1,4 +1,5 @@
 import { retryFor } from '../../../lib/retry.js'
+import { untilSharedMoment } from '../../../lib/shared-moments.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
 import { LEASE_DOUBT_MS, RUN_TIMES, type RunTimes } from './times.js'
 
@@ -39,11 +40,17 @@ export function keepLease(
     }
   }
   let late: NodeJS.Timeout | undefined
-  const timer = setInterval(() => {
-    void beat()
-    // A hanging heartbeat would not fail before the lease ends.
-    if (isLate()) late = setTimeout(doubt, CATCH_UP_MS)
-  }, heartbeatMs)
+  let timer: NodeJS.Timeout
+  /** At the same moments as all other leases of this process, so that one statement renews them. */
+  const beatOn = () => {
+    timer = setTimeout(() => {
+      void beat()
+      // A hanging heartbeat would not fail before the lease ends.
+      if (isLate()) late = setTimeout(doubt, CATCH_UP_MS)
+      beatOn()
+    }, untilSharedMoment(heartbeatMs))
+  }
+  beatOn()
   const unwatch = ends.watch(id, () => void beat())
   return {
     /** Aborts when the attempt is no longer ours, or might not be. */
@@ -55,7 +62,7 @@ export function keepLease(
     /** Goes on renewing, but no longer reacts to the notice of the generation's end. */
     ignoreEnds: unwatch,
     stop() {
-      clearInterval(timer)
+      clearTimeout(timer)
       clearTimeout(late)
       unwatch()
     },
