@@ -80,7 +80,7 @@ async function columnsOf({ pool }: Pick<Database, 'pool'>) {
   const { rows } = await pool.query<{ name: string; type: string }>(
     `SELECT c.table_name || '.' || c.column_name AS name, c.data_type AS type
        FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
-      WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`,
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name !~ '^all_|_\\d{4}_\\d\\d$' ORDER BY 1`,
   )
   return rows
 }

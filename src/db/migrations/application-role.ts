@@ -35,7 +35,12 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
     const secret = password && `PASSWORD ${pg.escapeLiteral(decodeURIComponent(password))}`
     await client.query(`${known ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
     for (const schema of SCHEMAS) await client.query(rights(schema, role))
-    await client.query(`REVOKE UPDATE, DELETE ON credit_ledger, operator_actions FROM ${role}`)
+    const ledgers = await queryOnce<{ name: string }>(
+      client,
+      sql`SELECT relid::regclass::text AS name FROM pg_partition_tree('all_credit_ledger')`,
+    )
+    for (const name of [...ledgers.map((it) => it.name), 'operator_actions'])
+      await client.query(`REVOKE UPDATE, DELETE ON ${name} FROM ${role}`)
     // Claims begin its count anew, and servers read it.
     await client.query(`GRANT SELECT, UPDATE ON SEQUENCE ${CREATE_IMAGE_STREAK} TO ${role}`)
     // Who serves asks whether the database is up to date.

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm'
 import {
   boolean,
   check,
+  foreignKey,
   index,
   integer,
   jsonb,
@@ -16,47 +17,49 @@ import {
 import type { MadeWith } from '../../core/generations/run/backend.js'
 import type { ReportReason } from '../../core/images/reports.js'
 import { userId } from './accounts.js'
-import { bytea, int8, time } from './columns.js'
-import { generationId } from './generations.js'
+import { bytea, int8, month, time } from './columns.js'
+import { generations } from './generations.js'
 
-export const images = pgTable(
-  'images',
-  {
-    slug: text('slug').primaryKey(),
-    generationId: generationId().notNull(),
-    idx: integer('idx').notNull(),
-    seed: int8('seed').notNull(),
-    width: integer('width').notNull(),
-    height: integer('height').notNull(),
-    bytes: int8('bytes').notNull(),
-    sha256: text('sha256').notNull(),
-    madeWith: jsonb('made_with').$type<MadeWith>(),
-    createdAt: time('created_at').notNull().defaultNow(),
-    removedAt: time('removed_at'),
-    removedReason: text('removed_reason'),
-    hasThumbnail: boolean('has_thumbnail').notNull().default(false),
-    /** Its owner deleted it, and can undo that until then. */
-    deleteAt: time('delete_at'),
-    /** Only its owner and operators see it. */
-    isPrivate: boolean('private').notNull().default(false),
-    /** How often its owner has taken back all links to it. */
-    linkRevocations: integer('link_revocations').notNull().default(0),
-  },
-  (t) => [
-    check('images_idx_check', sql`${t.idx} BETWEEN 0 AND 3`),
-    unique('images_generation_id_idx_key').on(t.generationId, t.idx),
-    index('images_private').on(t.slug).where(sql`${t.isPrivate}`),
-    index('images_removed').on(t.slug).where(sql`${t.removedAt} IS NOT NULL`),
-    index('images_delete_at').on(t.deleteAt).where(sql`${t.deleteAt} IS NOT NULL AND ${t.removedAt} IS NULL`),
-  ],
-)
+const imageColumns = () => ({
+  slug: text('slug').primaryKey(),
+  generationId: text('generation_id').notNull(),
+  idx: integer('idx').notNull(),
+  seed: int8('seed').notNull(),
+  width: integer('width').notNull(),
+  height: integer('height').notNull(),
+  bytes: int8('bytes').notNull(),
+  sha256: text('sha256').notNull(),
+  madeWith: jsonb('made_with').$type<MadeWith>(),
+  createdAt: time('created_at').notNull().defaultNow(),
+  removedAt: time('removed_at'),
+  removedReason: text('removed_reason'),
+  hasThumbnail: boolean('has_thumbnail').notNull().default(false),
+  /** Its owner deleted it, and can undo that until then. */
+  deleteAt: time('delete_at'),
+  /** Only its owner and operators see it. */
+  isPrivate: boolean('private').notNull().default(false),
+  /** How often its owner has taken back all links to it. */
+  linkRevocations: integer('link_revocations').notNull().default(0),
+  month: month(),
+})
+
+/** The live table: of generations that have not moved to their month. */
+export const images = pgTable('images', imageColumns(), (t) => [
+  foreignKey({ columns: [t.generationId], foreignColumns: [generations.id] }),
+  check('images_idx_check', sql`${t.idx} BETWEEN 0 AND 3`),
+  unique('images_generation_id_idx_key').on(t.generationId, t.idx),
+  index('images_private').on(t.slug).where(sql`${t.isPrivate}`),
+  index('images_removed').on(t.slug).where(sql`${t.removedAt} IS NOT NULL`),
+  index('images_delete_at').on(t.deleteAt).where(sql`${t.deleteAt} IS NOT NULL AND ${t.removedAt} IS NULL`),
+])
+
+/** The live table and all months. */
+export const allImages = pgTable('all_images', imageColumns())
 
 export const takedowns = pgTable(
   'takedowns',
   {
-    slug: text('slug')
-      .primaryKey()
-      .references(() => images.slug),
+    slug: text('slug').primaryKey(),
     attempts: integer('attempts').notNull().default(0),
     dueAt: time('due_at').notNull().defaultNow(),
   },
@@ -67,9 +70,7 @@ export const takedowns = pgTable(
 export const imageMoves = pgTable(
   'image_moves',
   {
-    slug: text('slug')
-      .primaryKey()
-      .references(() => images.slug),
+    slug: text('slug').primaryKey(),
     /** Rises with each change. */
     changes: integer('changes').notNull().default(0),
     attempts: integer('attempts').notNull().default(0),
@@ -109,9 +110,7 @@ export const folderImages = pgTable(
     createdAt: time('created_at').notNull(),
     seq: int8('seq').notNull(),
     idx: integer('idx').notNull(),
-    slug: text('slug')
-      .notNull()
-      .references(() => images.slug),
+    slug: text('slug').notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.folderId, t.createdAt, t.seq, t.idx] }),
@@ -124,9 +123,7 @@ export const imageReports = pgTable(
   'image_reports',
   {
     id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
-    slug: text('slug')
-      .notNull()
-      .references(() => images.slug),
+    slug: text('slug').notNull(),
     at: time('at').notNull().defaultNow(),
     reason: text('reason').$type<ReportReason>().notNull(),
     note: text('note').notNull().default(''),

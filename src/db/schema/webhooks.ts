@@ -4,7 +4,6 @@ import { check, index, integer, jsonb, pgTable, text, unique, uniqueIndex } from
 import type { ClaimedDelivery, DeliveryRecord, WebhookEvent } from '../../core/webhooks/webhook.js'
 import { userId } from './accounts.js'
 import { int8, time } from './columns.js'
-import { generationId } from './generations.js'
 
 const never = sql`'-infinity'`
 
@@ -64,7 +63,7 @@ export const webhookDeliveries = pgTable(
       .references(() => webhookEndpoints.id),
     eventId: text('event_id').notNull(),
     type: text('type').$type<ClaimedDelivery['type']>().notNull(),
-    generationId: generationId(),
+    generationId: text('generation_id'),
     /** Of an event that is about no generation; null: of a generation, or a test. */
     data: jsonb('data').$type<NonNullable<ClaimedDelivery['data']>>(),
     url: text('url').notNull(),

@@ -44,6 +44,8 @@ describe.each([true, false].filter((redis) => !redis || redisAvailable))(
         await refused('TRUNCATE users')
         await refused('UPDATE credit_ledger SET delta = 100')
         await refused('DELETE FROM credit_ledger')
+        await refused('UPDATE all_credit_ledger SET delta = 100')
+        await refused("SET easel.moving = 'on'; DELETE FROM all_credit_ledger")
         await refused('UPDATE operator_actions SET actor = target')
         await refused('DELETE FROM operator_actions')
       } finally {

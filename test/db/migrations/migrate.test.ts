@@ -64,7 +64,7 @@ describe('migrating', () => {
     const runs = runStore(db, { refundFailed: true })
     const serves = { models: null, samplers: SAMPLERS, maxSeed: 4294967295, sizeMultiple: 8 }
     const { id, attempt } = (await runs.claim({ worker: 'w', backend: 'b' }, serves)) as ClaimedGeneration
-    const column = 'ALTER TABLE generations ADD COLUMN note text'
+    const column = 'ALTER TABLE all_generations ADD COLUMN note text'
     const index = '-- no-transaction\nCREATE INDEX CONCURRENTLY IF NOT EXISTS generations_note ON generations (note)'
     const other = await connected(url)
     for (const [files, lock] of [

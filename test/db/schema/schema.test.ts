@@ -25,17 +25,22 @@ it('the schema describes each table, column, default, constraint and index that 
   }
 })
 
+/** It has neither keys nor defaults: each of its parts has keys, and new rows come into the live table alone. */
+const isPartitioned = (name: string) => name.startsWith('all_')
+
 /** As SQL that makes the tables of the schema, those that others refer to first. */
 function described(): string[] {
   const tables = TABLES.map((table) => getTableConfig(table))
-  const foreignKeys = tables.flatMap(({ name, foreignKeys }) =>
-    foreignKeys.map((key) => {
-      const { columns, foreignTable, foreignColumns } = key.reference()
-      const to = `${getTableConfig(foreignTable).name} (${names(foreignColumns)})`
-      const deletes = key.onDelete && key.onDelete !== 'no action' ? `ON DELETE ${key.onDelete}` : ''
-      return `ALTER TABLE ${name} ADD FOREIGN KEY (${names(columns)}) REFERENCES ${to} ${deletes}`
-    }),
-  )
+  const foreignKeys = tables
+    .filter(({ name }) => !isPartitioned(name))
+    .flatMap(({ name, foreignKeys }) =>
+      foreignKeys.map((key) => {
+        const { columns, foreignTable, foreignColumns } = key.reference()
+        const to = `${getTableConfig(foreignTable).name} (${names(foreignColumns)})`
+        const deletes = key.onDelete && key.onDelete !== 'no action' ? `ON DELETE ${key.onDelete}` : ''
+        return `ALTER TABLE ${name} ADD FOREIGN KEY (${names(columns)}) REFERENCES ${to} ${deletes}`
+      }),
+    )
   return [...tables.flatMap(tableOf), ...foreignKeys]
 }
 
@@ -45,9 +50,9 @@ function tableOf(table: ReturnType<typeof getTableConfig>): string[] {
       column.name,
       column.getSQLType(),
       column.notNull && 'NOT NULL',
-      column.primary && 'PRIMARY KEY',
+      !isPartitioned(table.name) && column.primary && 'PRIMARY KEY',
       column.isUnique && `CONSTRAINT ${column.uniqueName} UNIQUE`,
-      column.default !== undefined && `DEFAULT ${literal(column.default)}`,
+      !isPartitioned(table.name) && column.default !== undefined && `DEFAULT ${literal(column.default)}`,
       column.generatedIdentity && `GENERATED ${column.generatedIdentity.type} AS IDENTITY`,
     ]
       .filter(Boolean)
@@ -83,7 +88,7 @@ function literal(value: unknown): string {
 /** What there is in a namespace, a line each. Keys have names of their own where a migration gave them none. */
 async function madeIn(client: pg.PoolClient, namespace: string): Promise<string[]> {
   const { rows } = await client.query<{ line: string }>(
-    `WITH tables AS (SELECT oid, relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r')
+    `WITH tables AS (SELECT oid, relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p'))
      SELECT concat_ws(' ', relname, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
                       pg_get_expr(adbin, adrelid)) AS line
        FROM tables JOIN pg_attribute a ON attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
@@ -94,6 +99,7 @@ async function madeIn(client: pg.PoolClient, namespace: string): Promise<string[
      UNION ALL
      SELECT pg_get_indexdef(indexrelid)
        FROM tables JOIN pg_index ON indrelid = tables.oid AND indisvalid AND NOT indisprimary
+       JOIN pg_class i ON i.oid = indexrelid AND i.relkind = 'i'
      ORDER BY 1`,
     [namespace],
   )

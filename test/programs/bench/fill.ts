@@ -22,11 +22,12 @@ export async function withoutIndexes(client: pg.Client, fill: () => Promise<void
   const { rows } = await client.query<{ name: string; definition: string }>(
     `SELECT i.indexrelid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS definition
        FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-      WHERE c.relnamespace = 'public'::regnamespace AND NOT i.indisunique`,
+      WHERE c.relnamespace = 'public'::regnamespace AND NOT i.indisunique ORDER BY c.relkind = 'p'`,
   )
-  for (const { name } of rows) await client.query(`DROP INDEX ${name}`)
+  // That of a partitioned table first, with its parts; as the last it finds its parts again.
+  for (const { name } of rows.toReversed()) await client.query(`DROP INDEX IF EXISTS ${name}`)
   await fill()
-  for (const { definition } of rows) await client.query(definition)
+  for (const { definition } of rows) await client.query(definition.replace(' ON ONLY ', ' ON '))
 }
 
 export const accountId = (n: number): string => uuidOf(`u${n}`)

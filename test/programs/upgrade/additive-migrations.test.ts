@@ -39,6 +39,16 @@ const isWidened = (statement: string, code: string): boolean => {
   )
 }
 
+/** A condition of a column that the release before does not know, which a line `-- new column: name` says, meets none of its rows. */
+const isOfNewColumn = (migration: string, statement: string, code: string): boolean => {
+  const column = /^-- new column: (\w+)\./m.exec(statement)?.[1]
+  return (
+    column !== undefined &&
+    new RegExp(`\\bADD COLUMN (IF NOT EXISTS )?${column}\\b`, 'i').test(migration) &&
+    new RegExp(`\\bADD CONSTRAINT \\w+ CHECK \\(${column} IS NULL\\) NOT VALID;?\\s*$`, 'i').test(code)
+  )
+}
+
 /** What a migration does that the previous release may not survive, statement by statement. */
 function contractionsOf(migration: string): string[] {
   return migration.split('--> statement-breakpoint').flatMap((statement) => {
@@ -46,12 +56,16 @@ function contractionsOf(migration: string): string[] {
     if (since && isAtMost(since, PREVIOUS_RELEASE.version)) return []
     const code = statement
       .replace(/--.*$/gm, '')
+      // What a function does to tables that it makes.
+      .replace(/\bCREATE FUNCTION\b.*?\$\$.*?\$\$/gis, '')
       // A default behind the words, too.
       .replace(/\b(DEFAULT (?:\([^)]*\)|'[^']*'|[^\s,;]+)) NOT NULL\b/gi, 'NOT NULL $1')
       .replace(/\s+/g, ' ')
     if (hasViewOfOldName(migration, code)) return []
     return Object.keys(CONTRACTIONS).filter(
-      (what) => CONTRACTIONS[what]?.test(code) && !(what === 'adds a condition' && isWidened(statement, code)),
+      (what) =>
+        CONTRACTIONS[what]?.test(code) &&
+        !(what === 'adds a condition' && (isWidened(statement, code) || isOfNewColumn(migration, statement, code))),
     )
   })
 }
@@ -93,6 +107,11 @@ describe('what a release migrates while the one before serves', () => {
     ],
     ['ALTER TABLE a DROP CONSTRAINT b, ADD CONSTRAINT b CHECK (c > 0)', ['adds a condition']],
     ['-- wider: no\nALTER TABLE a DROP CONSTRAINT b, ADD CONSTRAINT c CHECK (c > 0)', ['adds a condition']],
+    [
+      'ALTER TABLE a ADD COLUMN b date;\n--> statement-breakpoint\n-- new column: b.\nALTER TABLE a ADD CONSTRAINT c CHECK (b IS NULL) NOT VALID',
+      [],
+    ],
+    ['-- new column: b.\nALTER TABLE a ADD CONSTRAINT c CHECK (b IS NULL) NOT VALID', ['adds a condition']],
     ['CREATE TABLE notes (id text PRIMARY KEY, note text NOT NULL UNIQUE)', []],
     ['-- It may DROP COLUMN later.\nALTER TABLE users ADD COLUMN a text', []],
     [`-- unused since ${PREVIOUS_RELEASE.version}: the mails are in a table\nALTER TABLE users DROP COLUMN email`, []],
