@@ -1,9 +1,13 @@
 import type { Command } from 'commander'
+import { moveToMonths } from '../core/generations/months.js'
 import { lastMigration, MIGRATIONS } from '../core/release.js'
+import { monthStore } from '../db/generations/months.js'
 import { grantApplicationRole } from '../db/migrations/application-role.js'
 import { migrateDatabase } from '../db/migrations/migrate.js'
 import { auditService } from '../process/foundation.js'
+import { wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
+import { OperatorError } from './operator-error.js'
 import { jsonOf, plural, table } from './output.js'
 
 /** Images looked at without --full. */
@@ -49,5 +53,48 @@ async function migrate({ config: { databaseUrl, appDatabaseUrl } }: Operator, te
   return {
     json: { migrated: true, applied },
     text: `The database is up to date (${lastMigration().tag}): ${done}.`,
+  }
+}
+
+/** `tell` gets a line for each thousand or more: many months may take hours. */
+export function maintenanceCommand(program: Command, run: Runner, tell: (line: string) => unknown): void {
+  program
+    .command('maintenance')
+    .description(
+      'move what has ended for months to tables of its month (safe to stop at any moment, to repeat, and while all goes on)',
+    )
+    .option(
+      '--live-months <n>',
+      'how many whole months before this one stay in the live tables (default: LIVE_MONTHS)',
+      wholeNumber('--live-months', 1, 120),
+    )
+    .action(run((operator, options) => maintain(operator, options, tell)))
+}
+
+const TOLD_EVERY = 1000
+
+async function maintain(
+  { db, config }: Operator,
+  { liveMonths = config.liveMonths }: { readonly liveMonths?: number | undefined },
+  tell: (line: string) => unknown,
+) {
+  if (liveMonths === undefined)
+    throw new OperatorError(
+      '--live-months, or LIVE_MONTHS, must say how many whole months before this one stay in the live tables.',
+    )
+  let told = 0
+  const moved = await moveToMonths(monthStore(db), liveMonths, new AbortController().signal, ({ generations }) => {
+    if (generations - told < TOLD_EVERY) return
+    told = generations
+    tell(`${generations} generations have moved.`)
+  })
+  const { generations, months } = moved
+  const added = months.length > 0 ? ` New months: ${months.map((it) => it.slice(0, 7)).join(', ')}.` : ''
+  return {
+    json: { generations, months },
+    text:
+      generations > 0
+        ? `Moved to their months: ${plural(generations, 'generation')}.${added}`
+        : 'Nothing is to be moved.',
   }
 }

@@ -10,7 +10,7 @@ import { creditCommands } from './credit-commands.js'
 import { imageCommands, storageCommands } from './image-commands.js'
 import { jobCommands } from './job-commands.js'
 import { keyCommands, usageCommand } from './key-commands.js'
-import { auditCommand, migrateCommand } from './maintenance-commands.js'
+import { auditCommand, maintenanceCommand, migrateCommand } from './maintenance-commands.js'
 import { modelCommands } from './model-commands.js'
 import { moderationCommands } from './moderation-commands.js'
 import { OperatorError, sentenceOf } from './operator-error.js'
@@ -96,6 +96,7 @@ export async function runCli(
   moderationCommands(program, run)
   reportCommands(program, run)
   auditCommand(program, run)
+  maintenanceCommand(program, run, complain)
   backendCommands(program, find, say, print)
   workflowCommands(program, find, print)
   explainMistakes(program, command)

@@ -2,7 +2,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import { AppError } from '../core/errors.js'
 import { ConnectionPool, type PoolOptions } from './connection-pool.js'
-import { isSqlRefusal, outcomeUnknown } from './sql-state.js'
+import { againIfMoved, isSqlRefusal, outcomeUnknown } from './sql-state.js'
 import type { Queryable } from './statement.js'
 
 /** Drizzle for typed queries, and its pool for prepared statements. */
@@ -62,9 +62,14 @@ async function applySettings(client: pg.ClientBase, times: DatabaseTimes): Promi
 
 /**
  * Runs `work` in one transaction on one connection. Ours, not Drizzle's: db.transaction() on a pool leaks the client
- * when BEGIN times out. Nothing remote belongs inside.
+ * when BEGIN times out. Nothing remote belongs inside. `work` is done again if a row that it waited for has moved to its month.
  */
-export async function withTransaction<T>(
+export const withTransaction = <T>(
+  db: Database,
+  work: (tx: NodePgDatabase, client: pg.PoolClient) => Promise<T>,
+): Promise<T> => againIfMoved(() => inTransaction(db, work))
+
+async function inTransaction<T>(
   db: Database,
   work: (tx: NodePgDatabase, client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { isStateOfPostgres } from '../core/outage.js'
 import { type Hosts, hostsOf, serverOf } from './hosts.js'
-import { isSqlRefusal, outcomeUnknown, sqlState } from './sql-state.js'
+import { againIfMoved, isSqlRefusal, outcomeUnknown, sqlState } from './sql-state.js'
 
 export interface PoolOptions {
   readonly url: string
@@ -101,23 +101,24 @@ export class ConnectionPool {
     }
   }
 
-  /** Runs a statement on any connection. @throws pg.DatabaseError, or the connection's error; the callbacks are told */
+  /** Runs a statement on any connection; again if a row that it waited for has moved to its month. @throws pg.DatabaseError, or the connection's error; the callbacks are told */
   query = async <Row extends pg.QueryResultRow = pg.QueryResult['rows'][0]>(
     config: string | pg.QueryConfig,
     values?: readonly unknown[],
-  ) => {
-    const client = await this.connect()
-    try {
-      const answer = await client.query<Row>(config as pg.QueryConfig, values as unknown[])
-      client.release(!this.#current.has(client))
-      this.#options.onSuccess?.()
-      return answer
-    } catch (error) {
-      this.noteFailure(error)
-      client.release(!isSqlRefusal(error))
-      throw error
-    }
-  }
+  ) =>
+    againIfMoved(async () => {
+      const client = await this.connect()
+      try {
+        const answer = await client.query<Row>(config as pg.QueryConfig, values as unknown[])
+        client.release(!this.#current.has(client))
+        this.#options.onSuccess?.()
+        return answer
+      } catch (error) {
+        this.noteFailure(error)
+        client.release(!isSqlRefusal(error))
+        throw error
+      }
+    })
 
   /** Tells whom it concerns of a statement that failed. */
   noteFailure = (error: unknown): void => {

@@ -1,8 +1,9 @@
 /** What generations have cost, by day and by key. */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { SPENDING_DAYS } from '../core/accounts/ledger.js'
-import { generations as g } from './schema/generations.js'
-import { creditLedger as l } from './schema/ledger.js'
+import { inMonthOf } from './months.js'
+import { type allGenerations, generations as live } from './schema/generations.js'
+import { allCreditLedger as l, creditLedger as liveLedger } from './schema/ledger.js'
 import { param } from './statement.js'
 
 /** All in UTC: `timestamp` values, and a moment. */
@@ -24,15 +25,28 @@ export const dayName = (day: SQLWrapper) => sql`to_char(${day} AT TIME ZONE 'UTC
 export const isInSpan = (moment: SQLWrapper) => sql`${moment} >= ${param('from')}::date::timestamp AT TIME ZONE 'UTC'
   AND ${moment} < (${param('to')}::date + 1)::timestamp AT TIME ZONE 'UTC'`
 
+/**
+ * Which months may have rows of these days: Postgres reads no others. With the day before, since what belongs to a generation may
+ * come up to an hour after its submit.
+ */
+export const monthInSpan = ({ month }: { readonly month: SQLWrapper }) => sql`(${month} IS NULL OR ${month}
+  BETWEEN date_trunc('month', ${param('from')}::date::timestamp - interval '1 day')::date AND ${param('to')}::date)`
+
+type Generations = typeof live | typeof allGenerations
+
 /** Of a generation that has failed; 0 where its credits were kept. */
-export const REFUND = sql`coalesce((
-  SELECT ${l.delta} FROM ${l} WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`
+export const refundOf = (g: Generations) => sql`coalesce((
+  SELECT ${l.delta} FROM ${l} WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund' AND ${inMonthOf(l, g)}), 0)`
 
 /** What a generation cost, less its refund. Only failed ones need a look into the ledger. */
-export const SPENT_ON = sql`${g.cost} - CASE ${g.status} WHEN 'failed' THEN ${REFUND} ELSE 0 END`
+export const spentOn = (g: Generations, refund = refundOf(g)) =>
+  sql`${g.cost} - CASE ${g.status} WHEN 'failed' THEN ${refund} ELSE 0 END`
 
-/** Credits that a key of the account has spent in this calendar month, in UTC. Reads the account's generations of the month. */
+const LIVE_REFUND = sql`coalesce((
+  SELECT ${liveLedger.delta} FROM ${liveLedger} WHERE ${liveLedger.generationId} = ${live.id} AND ${liveLedger.kind} = 'refund'), 0)`
+
+/** Credits that a key of the account has spent in this calendar month, in UTC, which is live. Reads the account's generations of the month. */
 export const spentThisMonth = (accountId: SQL, keyId: SQL) => sql`(
-  SELECT coalesce(sum(${SPENT_ON}), 0)::bigint FROM ${g}
-   WHERE ${g.userId} = ${accountId} AND ${g.createdAt} >= ${THIS_MONTH}
-     AND ${g.apiKeyId} = ${keyId} AND NOT ${g.metered})`
+  SELECT coalesce(sum(${spentOn(live, LIVE_REFUND)}), 0)::bigint FROM ${live}
+   WHERE ${live.userId} = ${accountId} AND ${live.createdAt} >= ${THIS_MONTH}
+     AND ${live.apiKeyId} = ${keyId} AND NOT ${live.metered})`

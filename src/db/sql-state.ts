@@ -23,3 +23,17 @@ export const outcomeUnknown = (error: unknown): boolean => {
  * may not: a prepared statement whose table was altered fails on its connection for ever (0A000).
  */
 export const isSqlRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
+
+const MOVED_TO_OTHER_TABLE = '40001'
+const ROUNDS = 3
+
+/** Postgres refuses a statement that waited for a row which then moved to its month, and has changed nothing: the next round finds it there. */
+export async function againIfMoved<T>(work: () => Promise<T>): Promise<T> {
+  for (let round = 1; ; round++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (sqlState(error) !== MOVED_TO_OTHER_TABLE || round === ROUNDS) throw error
+    }
+  }
+}

@@ -103,6 +103,7 @@ const variables = z.object({
   PAYMENT_GRACE_DAYS: wholeNumber(0, 30).default(3),
   RETAIN_PROMPTS_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
   RETAIN_IMAGES_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
+  LIVE_MONTHS: wholeNumber(1, 120).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
   EASEL_COMMIT: z
@@ -220,6 +221,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     /** How long a subscription goes on that is not paid, while the provider tries to collect the money. */
     paymentGraceDays: v.PAYMENT_GRACE_DAYS,
     retention: { prompts: v.RETAIN_PROMPTS_DAYS, images: v.RETAIN_IMAGES_DAYS },
+    liveMonths: v.LIVE_MONTHS,
     /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
     traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
     /** Of the source that this was built from, if the build was told. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { CreateImagePorts } from '../core/generations/follow/follow.js'
+import { startMonths } from '../core/generations/months.js'
 import { type ReconcilerPorts, startReconciler } from '../core/generations/repair/reconcile.js'
 import { startRetention } from '../core/generations/retention.js'
 import type { InferenceBackend } from '../core/generations/run/backend.js'
@@ -28,6 +29,8 @@ import {
 import { createDatabase } from '../db/client.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
+import { monthStore } from '../db/generations/months.js'
+import { passLease } from '../db/generations/pass-lease.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
 import { retentionStore } from '../db/generations/retention.js'
 import { serverOf } from '../db/hosts.js'
@@ -234,6 +237,14 @@ export async function openFoundation(
         ...{ store: retentionStore(db), kept: config.retention, log },
         onFault: throttled((err) => log.warn({ err }, 'what is no longer kept is removed later')),
       }),
+    /** Moves what has ended for months to its months, unless all stays live. */
+    startMonths: () =>
+      config.liveMonths === undefined
+        ? undefined
+        : startMonths({
+            ...{ lease: passLease(db, 'months'), store: monthStore(db), liveMonths: config.liveMonths, log },
+            onFault: throttled((err) => log.warn({ err }, 'what has ended for months is moved later')),
+          }),
     /** Brings the files of images that were made private or public to where they belong. */
     startImageMoves: ({ publicFiles, privateFiles }: WholeImageStore) =>
       startImageMoves(

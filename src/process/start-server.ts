@@ -232,6 +232,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   // The pool says when Postgres is away.
   const refreshing = repeatedly(hidden.refresh, () => undefined)
   const retention = foundation.startRetention()
+  const months = foundation.startMonths()
   const purges = startAccountPurges(config, foundation, images, {
     onEnd: (userId) => log.info({ userId }, 'an account was deleted by its owner, and wiped'),
     onFault: occasionally((_times, err: unknown) => log.warn({ err }, 'deleted accounts are wiped later')),
@@ -253,6 +254,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     moves.stop()
     refreshing.stop()
     retention.stop()
+    months?.stop()
     purges.stop()
     stopChecks()
     await Promise.all([reconciler.stop(), auditEnded])

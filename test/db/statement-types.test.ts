@@ -14,7 +14,7 @@ const DB = join(ROOT, 'src/db')
 const files = readdirSync(DB, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => join(DB, file))
-  .filter((file) => /\b(statement|eachOf|failureRule|failStatement)[<(]/.test(readFileSync(file, 'utf8')))
+  .filter((file) => /\b(statement|eachOf|liveFirst|failureRule|failStatement)[<(]/.test(readFileSync(file, 'utf8')))
 
 interface Field {
   readonly name: string
@@ -156,6 +156,8 @@ function readTypes(): void {
       const type = checker.getTypeAtLocation(node)
       if (type.getProperty('first')) note(name, rowOf(type))
       else if (isCallOf(node, 'eachOf')) note(name, rowOf(type))
+      // Two statements for the same rows.
+      else if (isCallOf(node, 'liveFirst')) for (const it of [name, `${name}_of_all`]) note(it, rowOf(type))
       else if (isCallOf(node, 'failureRule') && preparedTexts.has(`${name}_ids`))
         for (const [key, suffix] of Object.entries({ page: '', one: '_one', ids: '_ids' }))
           note(`${name}${suffix}`, rowOf(checker.getTypeOfSymbol(type.getProperty(key) as ts.Symbol)))

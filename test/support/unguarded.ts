@@ -7,6 +7,6 @@ import { type Database, withTransaction } from '../../src/db/client.js'
 export async function unguarded(db: Database, statement: string, values: unknown[] = []): Promise<void> {
   await withTransaction(db, async (_tx, client) => {
     await client.query('SET LOCAL session_replication_role = replica')
-    await client.query(statement, values)
+    await client.query(statement, values.length > 0 ? values : undefined)
   })
 }

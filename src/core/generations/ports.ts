@@ -65,3 +65,12 @@ export type PreviewBoard = LiveBoard<Buffer>
 
 /** Previews are not stored or sent more often. */
 export const PREVIEWS_EVERY_MS = 1000
+
+/** Who makes a pass over many rows that is due about once an hour. */
+export interface PassLease {
+  /** Whether this process makes the pass that is due. Unless it goes on within a minute, another one may. */
+  begin(holder: string): Promise<boolean>
+  goOn(holder: string): Promise<void>
+  /** The next pass is due later; `soon`: within a minute or two. */
+  end(holder: string, soon: boolean): Promise<void>
+}

@@ -1,6 +1,7 @@
 /** What is not kept for ever: prompts and images that are older than their plan or the installation keeps them. */
 import { repeatedly } from '../../lib/repeatedly.js'
 import type { Log } from '../log.js'
+import type { PassLease } from './ports.js'
 
 /** In days, unless the account's plan says otherwise; undefined: for ever. */
 export interface RetentionDays {
@@ -20,12 +21,7 @@ export interface OverdueAccount {
   readonly refusals: boolean
 }
 
-export interface RetentionStore {
-  /** Whether this process makes the pass that is due. Unless it goes on within a minute, another one may. */
-  begin(holder: string): Promise<boolean>
-  goOn(holder: string): Promise<void>
-  /** The next pass is due later; `soon`: within a minute or two. */
-  end(holder: string, soon: boolean): Promise<void>
+export interface RetentionStore extends PassLease {
   /** Whether anything is not kept for ever. */
   endsAnything(kept: RetentionDays): Promise<boolean>
   /** Looks at some accounts, in order. `last`: the one to go on behind; undefined: there are no more. */

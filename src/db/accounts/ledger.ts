@@ -8,11 +8,12 @@ import {
 import type { AdjustOutcome, GrantOutcome, OperatorCredits } from '../../core/operator/credits.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
+import { inMonthOf } from '../months.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
-import { creditLedger as l } from '../schema/ledger.js'
-import { dayOf, FIRST_DAY, SINCE_FIRST_DAY, SPENT_ON, TODAY } from '../spending.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { allImages as i } from '../schema/images.js'
+import { creditLedger, allCreditLedger as l } from '../schema/ledger.js'
+import { dayOf, FIRST_DAY, SINCE_FIRST_DAY, spentOn, TODAY } from '../spending.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 import { moveCredits } from './move-credits.js'
@@ -40,17 +41,17 @@ export const ledgerStore = ({ orm }: Database): LedgerStore => ({
   },
 })
 
-const GRANTED = { ...columns(l, 'userId', 'delta'), ...columns(u, 'username', 'credits') }
+const GRANTED = { ...columns(creditLedger, 'userId', 'delta'), ...columns(u, 'username', 'credits') }
 const USER = sql`${param('userId')}::uuid`
 
 // One grant of a reference at a time, whoever it is for: the unique index knows it only with its user.
 const LOCK_REF = statement('lock_credit_ref')`
   SELECT pg_advisory_xact_lock(hashtextextended(${param('ref')}, 0))`
 
-// Earlier releases gave one reference to several users: a repeat is compared with the user's own grant.
+// Entries with a reference stay live. Earlier releases gave one reference to several users: a repeat is compared with the user's own grant.
 const OF_REF = statement<RowOf<typeof GRANTED>>('grant_of_credit_ref')`
-  SELECT ${selectAs(GRANTED)} FROM ${l} JOIN ${u} ON ${u.id} = ${l.userId} WHERE ${l.ref} = ${param('ref')}
-   ORDER BY ${l.userId} = ${USER} DESC, ${l.id} LIMIT 1`
+  SELECT ${selectAs(GRANTED)} FROM ${creditLedger} JOIN ${u} ON ${u.id} = ${creditLedger.userId}
+   WHERE ${creditLedger.ref} = ${param('ref')} ORDER BY ${creditLedger.userId} = ${USER} DESC, ${creditLedger.id} LIMIT 1`
 
 const LOCK_HOLDER = statement<{ credits: number }>('lock_holder_of_credits')`
   SELECT ${u.credits} FROM ${u} WHERE ${u.id} = ${USER} AND ${u.deletedAt} IS NULL FOR NO KEY UPDATE`
@@ -126,7 +127,7 @@ export const operatorCreditStore = (db: Database): OperatorCredits => ({
 
 /** Of the account's generations of SPENDING_DAYS. Reads one index. */
 const RECENTLY_SPENT = sql`
-  SELECT ${dayOf(g.createdAt)} AS submitted, ${SPENT_ON} AS spent
+  SELECT ${dayOf(g.createdAt)} AS submitted, ${spentOn(g)} AS spent
     FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${g.createdAt} >= ${SINCE_FIRST_DAY}`
 
 // Adds up before it joins: there are many generations, and few days.
@@ -151,7 +152,7 @@ const ENTRY = {
   keyName: k.name,
   keyHint: k.hint,
   slug: sql<string | null>`(SELECT ${i.slug} FROM ${i}
-    WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx} LIMIT 1)`,
+    WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${i.removedAt} IS NULL ORDER BY ${i.idx} LIMIT 1)`,
 }
 
 export const spendingStore = ({ orm, pool }: Database): SpendingStore => ({
@@ -159,7 +160,7 @@ export const spendingStore = ({ orm, pool }: Database): SpendingStore => ({
     const rows = await orm
       .select(ENTRY)
       .from(l)
-      .leftJoin(g, eq(g.id, l.generationId))
+      .leftJoin(g, and(eq(g.id, l.generationId), inMonthOf(g, l)))
       .leftJoin(k, eq(k.id, g.apiKeyId))
       .where(and(eq(l.userId, accountId), before === undefined ? undefined : lt(l.id, before)))
       .orderBy(desc(l.id))

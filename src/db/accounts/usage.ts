@@ -3,8 +3,8 @@ import type { Usage, UsageStore } from '../../core/accounts/usage.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
-import { generations as g } from '../schema/generations.js'
-import { dayName, dayOf, isInSpan, REFUND } from '../spending.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { dayName, dayOf, isInSpan, monthInSpan, refundOf } from '../spending.js'
 import { columns, param, selectAs, statement } from '../statement.js'
 
 const USAGE = {
@@ -14,7 +14,7 @@ const USAGE = {
   ...{ generations: sql`used.generations`, images: sql`used.images`, credits: sql`used.credits` },
 }
 
-const IN_SPAN = sql`${g.userId} = ${param('accountId')} AND ${isInSpan(g.createdAt)}`
+const IN_SPAN = sql`${g.userId} = ${param('accountId')} AND ${isInSpan(g.createdAt)} AND ${monthInSpan(g)}`
 const GROUP = sql`${dayOf(g.createdAt)} AS day, ${g.apiKeyId}, ${g.modelVersionId}`
 
 // The first part reads nothing but the index generations_usage, whose condition it repeats; only what has failed needs a look
@@ -30,7 +30,7 @@ const OF_ACCOUNT = statement<Usage>('usage_of_account')`
                  coalesce(sum(${g.batchSize}) FILTER (WHERE ${g.status} = 'succeeded'), 0) AS images, sum(${g.cost}) AS credits
             FROM ${g} WHERE ${IN_SPAN} AND ${g.cost} >= 0 GROUP BY day, ${g.apiKeyId}, ${g.modelVersionId}
           UNION ALL
-          SELECT ${GROUP}, 0, 0, -sum(${REFUND}) FROM ${g}
+          SELECT ${GROUP}, 0, 0, -sum(${refundOf(g)}) FROM ${g}
            WHERE ${IN_SPAN} AND ${g.status} = 'failed' GROUP BY day, ${g.apiKeyId}, ${g.modelVersionId}
         ) parts GROUP BY day, api_key_id, model_version_id) used
     JOIN ${k} ON ${k.id} = used.api_key_id

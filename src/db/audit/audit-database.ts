@@ -84,47 +84,109 @@ const SETTLED = sql`created_at < now() - interval '1 minute'`
 /** Worded like the partial index, so that Postgres uses it; by status it would read all rows. */
 export const NOT_ENDED = 'finished_at IS NULL'
 
-const newest = (status: string) =>
-  sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq DESC LIMIT 1)`.inlineParams()
+const endOf = (status: string, way: 'ASC' | 'DESC') =>
+  sql`(SELECT seq FROM generations WHERE status = ${status} AND ${SETTLED} ORDER BY seq ${sql.raw(way)} LIMIT 1)`.inlineParams()
+
+const OLDEST = sql`
+  SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}), ${endOf('succeeded', 'ASC')}, ${endOf('failed', 'ASC')}) AS seq,
+         0 AS "ledgerId"`
 
 // The oldest generation that has not ended, or where earlier rows may still appear, whichever comes first.
 const END = sql`
   SELECT least((SELECT min(seq) FROM generations WHERE ${sql.raw(NOT_ENDED)}),
-               coalesce(greatest(${newest('succeeded')}, ${newest('failed')}), 0) + 1) AS seq,
+               coalesce(greatest(${endOf('succeeded', 'DESC')}, ${endOf('failed', 'DESC')}), 0) + 1) AS seq,
          coalesce((SELECT id FROM credit_ledger WHERE ${SETTLED} ORDER BY id DESC LIMIT 1), 0) + 1 AS "ledgerId"`
 
 const PROGRESS = sql`SELECT ${selectAs(columns(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
-/** The slices to check, the oldest first; `whole`: from the beginning, whatever earlier audits have checked. */
-export async function partsToAudit(db: AuditDatabase, whole: boolean) {
-  const last = await positionOf(db, END)
-  let start = whole ? { seq: 0, ledgerId: 0 } : await positionOf(db, PROGRESS)
-  const next = (from: number, limit: number) => Math.min(from + SLICE, limit)
+/** `start` and `end` are for the progress, which is of the live tables alone. */
+interface Part {
+  readonly slice: Slice
+  readonly start?: AuditPosition
+  readonly end?: AuditPosition
+}
+
+/**
+ * The slices to check, the oldest first; `whole`: from the beginning, whatever earlier audits have checked, and then all months,
+ * with what moves there meanwhile.
+ */
+export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<Part[]> {
+  const live = await partsOf(db, LIVE, await positionOf(db, whole ? OLDEST : PROGRESS), await positionOf(db, END))
+  const months = whole ? await db.texts(sql`SELECT to_char(month, 'YYYY-MM-DD') FROM months ORDER BY month`) : []
+  const ofMonths = []
+  for (const month of months) {
+    const tables = tablesOf(month)
+    const edge = (of: 'min' | 'max') =>
+      positionOf(
+        db,
+        sql.raw(
+          `SELECT (SELECT ${of}(seq) FROM ${tables.generations}) AS seq, (SELECT ${of}(id) FROM ${tables.ledger}) AS "ledgerId"`,
+        ),
+      )
+    ofMonths.push(...(await partsOf(db, tables, await edge('min'), await edge('max'))).map(({ slice }) => ({ slice })))
+  }
+  return [...live, ...ofMonths]
+}
+
+async function partsOf(db: AuditDatabase, tables: Tables, from: AuditPosition, last: AuditPosition) {
   const parts = []
+  let start = from
+  // Of entries few may be left between those that have moved.
+  const entriesFrom = (id: number) =>
+    sql.raw(
+      `SELECT max(id) + 1 AS "ledgerId" FROM (SELECT id FROM ${tables.ledger} WHERE id >= ${id} ORDER BY id LIMIT ${SLICE}) e`,
+    )
   while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
-    const end = { seq: next(start.seq, last.seq), ledgerId: next(start.ledgerId, last.ledgerId) }
-    parts.push({ slice: sliceOf(start, end), start, end })
+    const { ledgerId } = await positionOf(db, entriesFrom(start.ledgerId))
+    const end = {
+      seq: Math.min(start.seq + SLICE, last.seq),
+      ledgerId: ledgerId === 0 ? last.ledgerId : Math.min(ledgerId, last.ledgerId),
+    }
+    parts.push({ slice: sliceOf(tables, start, end), start, end })
     start = end
   }
-  return [...parts, { slice: sliceOf(start), start, end: last }]
+  return [...parts, { slice: sliceOf(tables, start), start, end: last }]
 }
 
 async function positionOf(db: AuditDatabase, query: SQL): Promise<AuditPosition> {
-  const [row] = await db.rows<{ seq: string; ledgerId: string }>(query)
+  const [row] = await db.rows<{ seq?: string; ledgerId: string }>(query)
   return { seq: Number(row?.seq ?? 0), ledgerId: Number(row?.ledgerId ?? 0) }
+}
+
+const LIVE = {
+  generations: 'generations',
+  images: 'images',
+  usage: 'usage',
+  ledger: 'credit_ledger',
+  /** Where the entry before one of these most likely is. */
+  near: 'credit_ledger',
+}
+type Tables = typeof LIVE
+
+/** Those of a month: all that hangs on a generation is in the same ones. */
+function tablesOf(month: string): Tables {
+  const suffix = month.slice(0, 7).replace('-', '_')
+  return {
+    generations: `generations_${suffix}`,
+    images: `images_${suffix}`,
+    usage: `usage_${suffix}`,
+    ledger: `credit_ledger_${suffix}`,
+    near: `(SELECT * FROM all_credit_ledger WHERE month = '${month}' OR month IS NULL)`,
+  }
 }
 
 /** A part of the history, to select from. What has ended no longer changes and is checked once, the rest every time. */
 export type Slice = ReturnType<typeof sliceOf>
 
 /** Without an end the slice includes rows that are stored meanwhile, and every generation that has not ended. */
-function sliceOf(from: AuditPosition, to?: AuditPosition) {
+function sliceOf(tables: Tables, from: AuditPosition, to?: AuditPosition) {
   // Each status has its own index, and so have the generations that have not ended.
   const ended = (status: string) =>
-    `SELECT * FROM generations WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`
+    `SELECT * FROM ${tables.generations} WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`
   const active = `UNION ALL SELECT * FROM generations WHERE ${NOT_ENDED}`
   return {
-    generations: `(${ended('succeeded')} UNION ALL ${ended('failed')} ${to ? '' : active})`,
-    ledger: `(SELECT * FROM credit_ledger WHERE id >= ${from.ledgerId} ${to ? `AND id < ${to.ledgerId}` : ''})`,
+    generations: `(${ended('succeeded')} UNION ALL ${ended('failed')} ${to || tables !== LIVE ? '' : active})`,
+    ledger: `(SELECT * FROM ${tables.ledger} WHERE id >= ${from.ledgerId} ${to ? `AND id < ${to.ledgerId}` : ''})`,
+    tables,
   }
 }

@@ -59,6 +59,7 @@ async function checkTables(db: AuditDatabase, { refundFailed, sample }: AuditOpt
         examples: [...known.examples, ...examples].slice(0, EXAMPLES),
       })
     }
+    if (!start || !end) continue
     if (clean) await db.moveOn(start, end)
     else if (before) await db.moveBack(start)
   }

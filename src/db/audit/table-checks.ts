@@ -8,9 +8,9 @@ import { NOT_ENDED, type Slice } from './audit-database.js'
 /** Over everything, or over one slice: one row per violation, with one column that names it. */
 type Query = string | ((slice: Slice) => string)
 
-const repeated = ({ ledger }: Slice, kind: 'charge' | 'refund') => `
+const repeated = ({ ledger, tables }: Slice, kind: 'charge' | 'refund') => `
   SELECT e.generation_id FROM ${ledger} e
-    JOIN credit_ledger o ON o.generation_id = e.generation_id AND o.kind = e.kind AND o.id <> e.id
+    JOIN ${tables.ledger} o ON o.generation_id = e.generation_id AND o.kind = e.kind AND o.id <> e.id
    WHERE e.kind = '${kind}'`
 
 /** Longer reasons begin with `CANCELED`. */
@@ -34,6 +34,14 @@ const GRACES = `ARRAY(SELECT make_interval(days => n) FROM generate_series(0, 30
 /** Servers poll every two seconds. */
 const OVERDUE = `interval '5 minutes'`
 
+/**
+ * Of the newest such entry; 0: there is none. Looked for in a part of the ledger first: that is the newest of all unless the account
+ * has older ones elsewhere, and to look into each month for each entry would take long.
+ */
+const last = (column: 'balance' | 'expiring_balance', table: string, which: string) => `coalesce((
+  SELECT l.${column} FROM ${table} l WHERE ${which} AND l.${column} IS NOT NULL ORDER BY l.id DESC LIMIT 1), 0)`
+const EARLIER = 'l.user_id = e.user_id AND l.id < e.id'
+
 /** @param refundFailed whether a failed generation needs a refund, as a canceled one always does */
 export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Query>> => ({
   // Money: every user's balance follows from the ledger, and the ledger follows from the generations.
@@ -41,13 +49,12 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
   // The last entry has the sum, because the balances add up (next check).
   'balance-is-sum-of-ledger': `
     SELECT u.username FROM users u
-     WHERE u.credits <> coalesce(
-       (SELECT l.balance FROM credit_ledger l WHERE l.user_id = u.id ORDER BY l.id DESC LIMIT 1), 0)`,
-  'ledger-balances-add-up': ({ ledger }) => `
+     WHERE u.credits <> ${last('balance', 'credit_ledger', 'l.user_id = u.id')}
+       AND u.credits <> ${last('balance', 'all_credit_ledger', 'l.user_id = u.id')}`,
+  'ledger-balances-add-up': ({ ledger, tables }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
-     WHERE e.balance <> e.delta + coalesce(
-       (SELECT l.balance FROM credit_ledger l WHERE l.user_id = e.user_id AND l.id < e.id ORDER BY l.id DESC LIMIT 1),
-       0)`,
+     WHERE e.balance <> e.delta + ${last('balance', tables.near, EARLIER)}
+       AND e.balance <> e.delta + ${last('balance', 'all_credit_ledger', EARLIER)}`,
   // Only an operator's correction, or a payment that was taken back, may leave an account with less than nothing.
   'no-negative-balance': ({ ledger }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
@@ -56,15 +63,14 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
      WHERE u.credits < 0
        AND NOT EXISTS (SELECT FROM credit_ledger l WHERE l.user_id = u.id AND l.kind = 'adjustment')`,
   // Entries of a release that knows of no credits that expire have no such balance.
-  'expiring-credits-add-up': ({ ledger }) => `
+  'expiring-credits-add-up': ({ ledger, tables }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
-     WHERE e.expiring_balance < 0 OR e.expiring_balance <> e.expiring_delta + coalesce(
-       (SELECT l.expiring_balance FROM credit_ledger l
-         WHERE l.user_id = e.user_id AND l.id < e.id AND l.expiring_balance IS NOT NULL ORDER BY l.id DESC LIMIT 1), 0)
+     WHERE e.expiring_balance < 0
+        OR e.expiring_balance <> e.expiring_delta + ${last('expiring_balance', tables.near, EARLIER)}
+       AND e.expiring_balance <> e.expiring_delta + ${last('expiring_balance', 'all_credit_ledger', EARLIER)}
     UNION ALL SELECT u.username FROM users u
-     WHERE u.expiring_credits <> coalesce(
-       (SELECT l.expiring_balance FROM credit_ledger l
-         WHERE l.user_id = u.id AND l.expiring_balance IS NOT NULL ORDER BY l.id DESC LIMIT 1), 0)`,
+     WHERE u.expiring_credits <> ${last('expiring_balance', 'credit_ledger', 'l.user_id = u.id')}
+       AND u.expiring_credits <> ${last('expiring_balance', 'all_credit_ledger', 'l.user_id = u.id')}`,
   // The reference names the period, and what was granted in it so far.
   'periods-are-granted-once': ({ ledger }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
@@ -106,16 +112,16 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
   'charged-exactly-once': (slice) => `
     SELECT g.id FROM ${slice.generations} g
      WHERE NOT g.metered
-       AND NOT EXISTS (SELECT FROM credit_ledger e WHERE e.generation_id = g.id AND e.kind = 'charge')
-    UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN generations g ON g.id = e.generation_id
+       AND NOT EXISTS (SELECT FROM ${slice.tables.ledger} e WHERE e.generation_id = g.id AND e.kind = 'charge')
+    UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN ${slice.tables.generations} g ON g.id = e.generation_id
      WHERE e.kind = 'charge' AND (g.id IS NULL OR g.metered OR e.delta <> -g.cost OR e.user_id <> g.user_id)
     UNION ${repeated(slice, 'charge')}`,
   'refunded-exactly-once': (slice) => `
     SELECT g.id FROM ${slice.generations} g
-      LEFT JOIN credit_ledger e ON e.generation_id = g.id AND e.kind = 'refund'
+      LEFT JOIN ${slice.tables.ledger} e ON e.generation_id = g.id AND e.kind = 'refund'
      WHERE CASE WHEN e.id IS NULL THEN g.status = 'failed' AND NOT g.metered AND (${refundFailed} AND NOT ${WAS_REFUSED} OR ${WAS_CANCELED})
                 ELSE g.status <> 'failed' END
-    UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN generations g ON g.id = e.generation_id
+    UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN ${slice.tables.generations} g ON g.id = e.generation_id
      WHERE e.kind = 'refund'
        AND (g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.delta <> g.cost OR e.user_id <> g.user_id)
     UNION ${repeated(slice, 'refund')}`,
@@ -131,16 +137,17 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
      WHERE NOT k.stored AND k.created_at > g.created_at + ${CLOCK}
     UNION SELECT k.generation_id FROM idempotency_keys k
      WHERE k.stored AND NOT EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id)
+       AND NOT EXISTS (SELECT FROM all_generations g WHERE g.id = k.generation_id)
     UNION SELECT generation_id FROM idempotency_keys GROUP BY generation_id HAVING count(*) > 1
     UNION SELECT min(generation_id) FROM idempotency_keys GROUP BY user_id, key HAVING count(*) > 1`,
   'one-active-charged-job-per-user': `
     SELECT u.username FROM generations g JOIN users u ON u.id = g.user_id
      WHERE ${ACTIVE_SQL} AND NOT g.metered GROUP BY u.id, u.username HAVING count(*) > 1`,
   // Each generation with the one before it, in the order of generations_history.
-  'charged-jobs-never-overlapped': ({ generations }) => `
+  'charged-jobs-never-overlapped': ({ generations, tables }) => `
     SELECT g.id FROM ${generations} g
      WHERE NOT g.metered AND g.created_at + ${LONGEST_STATEMENT} < (
-       SELECT coalesce(b.finished_at, 'infinity') FROM generations b
+       SELECT coalesce(b.finished_at, 'infinity') FROM ${tables.generations} b
         WHERE b.user_id = g.user_id AND b.created_at < g.created_at + ${LONGEST_STATEMENT} AND b.seq < g.seq
           AND NOT b.metered ORDER BY b.created_at DESC, b.seq DESC LIMIT 1)`,
   'metered-jobs-keep-to-their-keys-limit': `
@@ -160,34 +167,34 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
              WHEN 'succeeded' THEN lease_until IS NOT NULL OR worker IS NULL OR started_at IS NULL
              ELSE lease_until IS NOT NULL END`,
   // The statement that submits or ends a job writes them: another time means that it was submitted or ended twice.
-  'records-share-their-jobs-times': ({ generations }) => `
-    SELECT g.id FROM credit_ledger l JOIN ${generations} g ON g.id = l.generation_id
+  'records-share-their-jobs-times': ({ generations, tables }) => `
+    SELECT g.id FROM ${tables.ledger} l JOIN ${generations} g ON g.id = l.generation_id
      WHERE l.created_at IS DISTINCT FROM CASE l.kind WHEN 'charge' THEN g.created_at ELSE g.finished_at END
-    UNION SELECT g.id FROM images i JOIN ${generations} g ON g.id = i.generation_id
+    UNION SELECT g.id FROM ${tables.images} i JOIN ${generations} g ON g.id = i.generation_id
      WHERE i.created_at IS DISTINCT FROM g.finished_at
-    UNION SELECT g.id FROM usage u JOIN ${generations} g ON g.id = u.generation_id
+    UNION SELECT g.id FROM ${tables.usage} u JOIN ${generations} g ON g.id = u.generation_id
      WHERE u.created_at IS DISTINCT FROM g.finished_at`,
 
   // Images: every succeeded job has the images it asked for, counted where they are billed.
-  'succeeded-jobs-have-their-images': ({ generations }) => `
+  'succeeded-jobs-have-their-images': ({ generations, tables }) => `
     SELECT g.id FROM ${generations} g
-     WHERE (SELECT array_agg(i.slug ORDER BY i.idx) FROM images i WHERE i.generation_id = g.id)
+     WHERE (SELECT array_agg(i.slug ORDER BY i.idx) FROM ${tables.images} i WHERE i.generation_id = g.id)
            IS DISTINCT FROM CASE g.status WHEN 'succeeded' THEN g.slugs END
-        OR EXISTS (SELECT FROM images i WHERE i.generation_id = g.id AND i.idx >= g.batch_size)`,
-  'images-are-as-ordered': ({ generations }) => `
-    SELECT i.slug FROM images i JOIN ${generations} g ON g.id = i.generation_id
+        OR EXISTS (SELECT FROM ${tables.images} i WHERE i.generation_id = g.id AND i.idx >= g.batch_size)`,
+  'images-are-as-ordered': ({ generations, tables }) => `
+    SELECT i.slug FROM ${tables.images} i JOIN ${generations} g ON g.id = i.generation_id
      WHERE i.seed <> (g.seed + i.idx) % ${MAX_SEED + 1}
         OR CASE WHEN i.made_with -> 'definition' IS NULL THEN i.width <> g.width OR i.height <> g.height
                 ELSE i.made_with #>> '{definition,name}' <> g.filename OR ${OUT_OF_SHAPE} END`,
   // Includes failed jobs of the slice, whose files are removed.
-  'slugs-are-used-once': ({ generations }) => `
+  'slugs-are-used-once': ({ generations, tables }) => `
     SELECT slug FROM ${generations} g, unnest(slugs) AS slug GROUP BY slug HAVING count(*) > 1
     UNION SELECT i.slug FROM ${generations} g, unnest(g.slugs) AS s (slug)
-      JOIN images i ON i.slug = s.slug WHERE i.generation_id <> g.id`,
-  'metered-images-are-counted-once': ({ generations }) => `
+      JOIN ${tables.images} i ON i.slug = s.slug WHERE i.generation_id <> g.id`,
+  'metered-images-are-counted-once': ({ generations, tables }) => `
     SELECT g.id FROM ${generations} g
       LEFT JOIN LATERAL (SELECT api_key_id, user_id, model_version_id, count(*) AS n
-                           FROM usage WHERE generation_id = g.id GROUP BY 1, 2, 3) u ON true
+                           FROM ${tables.usage} WHERE generation_id = g.id GROUP BY 1, 2, 3) u ON true
      WHERE coalesce(u.n, 0) <> CASE WHEN g.metered AND g.status = 'succeeded' THEN g.batch_size ELSE 0 END
         OR (u.api_key_id, u.user_id, u.model_version_id) <> (g.api_key_id, g.user_id, g.model_version_id)
      GROUP BY g.id`,

@@ -3,9 +3,10 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { AccountExports, ExportedImage } from '../../core/gallery/account-export.js'
 import { retryFor } from '../../lib/retry.js'
 import type { Database } from '../client.js'
+import { inMonthOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { allImages as i } from '../schema/images.js'
 import { leases } from '../schema/workers.js'
 import { param, queryOnce, statement } from '../statement.js'
 import { EXPORTED, isBehind, PAGE, type Page, placeOf, selected } from './exported.js'
@@ -32,12 +33,12 @@ const imagePage = (accountId: string, after: readonly string[] | undefined) => {
   const order = [g.createdAt, g.seq]
   return sql`
     SELECT ${i.slug}, ${i.createdAt} AS "createdAt", ${placeOf(order)} AS place
-      FROM (SELECT ${selected([g.id, ...order])} FROM ${g}
+      FROM (SELECT ${selected([g.id, g.month, ...order])} FROM ${g}
              WHERE ${and(eq(g.userId, sql`${accountId}::uuid`), isBehind(order, after))}
              ORDER BY ${selected(order)} LIMIT ${PAGE}) ${g}
       LEFT JOIN LATERAL (
         SELECT ${selected([i.slug, i.idx, i.createdAt])} FROM ${i}
-         WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL ORDER BY ${i.idx} OFFSET 0) ${i} ON true
+         WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${i.removedAt} IS NULL ORDER BY ${i.idx} OFFSET 0) ${i} ON true
      ORDER BY ${selected([...order, i.idx])}`
 }
 

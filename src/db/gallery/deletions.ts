@@ -1,12 +1,13 @@
 import { sql } from 'drizzle-orm'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
 import type { Database } from '../client.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
+import { inMonthOf } from '../months.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { allImages as i } from '../schema/images.js'
 import { param, setList, statement } from '../statement.js'
 
 /** Looked up for each image: a join may begin with all images that the account has. */
-const OWN = sql`(SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId}) = ${param('accountId')}::uuid`
+const OWN = sql`(SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}) = ${param('accountId')}::uuid`
 /** As the index `images_delete_at` has it: only some are in it at any time. */
 const PENDING = sql`${i.deleteAt} IS NOT NULL AND ${i.removedAt} IS NULL AND ${i.deleteAt} > now()`
 

@@ -4,6 +4,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import type { ExportFile } from '../../core/gallery/account-export.js'
 import { IS_ABOUT_ACCOUNT, isNameOf } from '../acts-of-name.js'
 import { isMailTo } from '../mails-to.js'
+import { inMonthOf } from '../months.js'
 import {
   identities,
   apiKeys as k,
@@ -21,9 +22,9 @@ import {
   payments as p,
   paidSubscriptions as ps,
 } from '../schema/billing.js'
-import { generations as g, idempotencyKeys as ik } from '../schema/generations.js'
-import { folders as f, folderImages as fi, images as i, imageReports as ir } from '../schema/images.js'
-import { creditLedger as cl, usage as us } from '../schema/ledger.js'
+import { allGenerations as g, idempotencyKeys as ik } from '../schema/generations.js'
+import { folders as f, folderImages as fi, allImages as i, imageReports as ir } from '../schema/images.js'
+import { allCreditLedger as cl, allUsage as us } from '../schema/ledger.js'
 import { operatorActions as a, refusedPrompts as r } from '../schema/operator.js'
 import { savedSettings as ss } from '../schema/saved-settings.js'
 import { upNextIdeas as id, upNext as un } from '../schema/up-next.js'
@@ -106,7 +107,7 @@ const IMAGES: Nested = {
     ...of(i, 'removedAt', 'removedReason', 'deleteAt'),
   ],
   more: sql`ARRAY(SELECT ${fi.folderId} FROM ${fi} WHERE ${fi.slug} = ${i.slug}) AS folders`,
-  rows: sql`${i} WHERE ${i.generationId} = ${g.id} ORDER BY ${i.idx}`,
+  rows: sql`${i} WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} ORDER BY ${i.idx}`,
 }
 
 /** Each page reads few rows of each endpoint, however many deliveries there are. */
@@ -129,7 +130,7 @@ const ACTS_PER_PAGE = 2000
 const ACTS = of(a, 'at', 'action', 'target', 'reason')
 const IS_ABOUT = (accountId: SQL) => sql`(CASE WHEN ${IS_ABOUT_ACCOUNT} THEN ${isNameOf(accountId, a.target)} ELSE
   EXISTS (SELECT FROM ${g} WHERE ${g.id} = ${a.target} AND ${g.userId} = ${accountId})
-  OR EXISTS (SELECT FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
+  OR EXISTS (SELECT FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}
               WHERE ${i.slug} = ${a.target} AND ${g.userId} = ${accountId}) END)`
 const actPage: Part['page'] = (accountId, [after = '0'] = []) => sql`
   SELECT CASE WHEN ${IS_ABOUT(sql`${accountId}::uuid`)}
@@ -259,7 +260,7 @@ export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
                       (${ir.at} AT TIME ZONE 'UTC')::date AS at FROM ${ir}) ${ir}`,
     // There are few reports, and may be millions of images: each report looks its owner up.
     where: (accountId) => sql`${accountId} = (
-      SELECT ${g.userId} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} WHERE ${i.slug} = ${ir.slug})`,
+      SELECT ${g.userId} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)} WHERE ${i.slug} = ${ir.slug})`,
   }),
   'operator-acts': { columns: ACTS, page: actPage, limit: ACTS_PER_PAGE },
 }

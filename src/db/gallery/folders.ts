@@ -1,8 +1,9 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import { FAVOURITES, type FolderStore, MAX_FOLDERS } from '../../core/gallery/folders.js'
 import type { Database } from '../client.js'
-import { generations as g } from '../schema/generations.js'
-import { folders as f, folderImages as fi, images as i } from '../schema/images.js'
+import { inMonthOf } from '../months.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { folders as f, folderImages as fi, allImages as i } from '../schema/images.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns, queryOnce } from '../statement.js'
 
@@ -55,7 +56,7 @@ export const folderStore = ({ orm, pool }: Database): FolderStore => ({
       sql`
         WITH folder AS (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, id)} FOR KEY SHARE),
         own AS (
-          SELECT ${g.createdAt}, ${g.seq}, ${i.idx}, ${i.slug} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
+          SELECT ${g.createdAt}, ${g.seq}, ${i.idx}, ${i.slug} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}
            WHERE ${i.slug} = ANY (${sql.param(slugs)}::text[]) AND ${g.userId} = ${accountId}::uuid AND ${i.removedAt} IS NULL),
         added AS (
           INSERT INTO ${fi} (folder_id, created_at, seq, idx, slug)

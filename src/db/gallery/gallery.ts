@@ -4,10 +4,11 @@ import type { GalleryStore, Neighbours, OwnImage, Shape } from '../../core/galle
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { type HistoryPosition, MADE_FROM, matching, microseconds, ORDER, placeOf } from '../generations/history.js'
+import { inMonthOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k } from '../schema/accounts.js'
-import { generations as g } from '../schema/generations.js'
-import { folders as f, folderImages as fi, images as i } from '../schema/images.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { folders as f, folderImages as fi, allImages as i } from '../schema/images.js'
 import { columns, param, queryOnce, selectAs, statement } from '../statement.js'
 import { isFavouriteOf, ownFolder } from './folders.js'
 
@@ -29,7 +30,7 @@ const imageOf = (accountId: SQL) => ({
 })
 
 const FIND_IMAGE = statement<OwnImage>('find_own_image')`
-  SELECT ${selectAs(imageOf(sql`${param('accountId')}::uuid`))} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
+  SELECT ${selectAs(imageOf(sql`${param('accountId')}::uuid`))} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}
    WHERE ${i.slug} = ${param('slug')} AND ${g.userId} = ${param('accountId')} AND ${SHOWN}`
 
 const THERE = sql`(${g.createdAt}, ${g.seq})`
@@ -40,7 +41,7 @@ function neighboursOf(accountId: string, slug: string): SQL {
   const own = sql`${g.userId} = ${accountId}::uuid`
   /** The first of the account's images on one side of `here`. */
   const first = (side: SQL, order: SQL) => sql`(
-    SELECT ${i.slug} FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${SHOWN}
+    SELECT ${i.slug} FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${SHOWN}
      WHERE ${own} AND ${g.status} = 'succeeded' AND ${side} ORDER BY ${order} LIMIT 1)`
   const newer = sql`${THERE} >= ${HERE} AND (${THERE} > ${HERE} OR ${i.idx} < here.idx)`
   const older = sql`${THERE} <= ${HERE} AND (${THERE} < ${HERE} OR ${i.idx} > here.idx)`
@@ -49,7 +50,7 @@ function neighboursOf(accountId: string, slug: string): SQL {
       newer: first(newer, sql`${g.createdAt}, ${g.seq}, ${i.idx} DESC`),
       older: first(older, sql`${ORDER}, ${i.idx}`),
     })}
-      FROM (SELECT ${g.createdAt}, ${g.seq}, ${i.idx} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId}
+      FROM (SELECT ${g.createdAt}, ${g.seq}, ${i.idx} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}
              WHERE ${i.slug} = ${slug} AND ${own} AND ${i.removedAt} IS NULL) AS here`
 }
 
@@ -99,8 +100,8 @@ export const galleryStore = (db: Database, reads: ReadDatabase = db): GallerySto
     const from = sql`${sought ? searched : at}`
     const joined =
       folder === undefined
-        ? sql`${from} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${SHOWN}`
-        : sql`${from} JOIN ${i} ON ${i.slug} = ${fi.slug} AND ${SHOWN} JOIN ${g} ON ${g.id} = ${i.generationId}`
+        ? sql`${from} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${SHOWN}`
+        : sql`${from} JOIN ${i} ON ${i.slug} = ${fi.slug} AND ${SHOWN} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}`
     const place = { at: microseconds(at.createdAt), seq: at.seq }
     const rows = await queryOnce<OwnImage & HistoryPosition & { readonly idx: number }>(
       reads.pool,

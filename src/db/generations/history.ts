@@ -5,11 +5,16 @@ import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/
 import type { GenerationFilter as ListFilter } from '../../core/operator/generations.js'
 import { type PageRequest, pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
+import { inMonthOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
-import { generations as g, putBackAttempts } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
-import { creditLedger as l } from '../schema/ledger.js'
+import {
+  allGenerations as g,
+  generations as live,
+  allPutBackAttempts as putBackAttempts,
+} from '../schema/generations.js'
+import { allImages as i } from '../schema/images.js'
+import { allCreditLedger as l } from '../schema/ledger.js'
 import { webhookDeliveries as d, webhookEndpoints as e } from '../schema/webhooks.js'
 import { columns, param, queryOnce, selectAs, statement } from '../statement.js'
 
@@ -35,11 +40,11 @@ const GENERATION = selectAs({
   ...columns(g, 'createdAt', 'startedAt', 'finishedAt'),
   charged: g.cost,
   refunded: sql`coalesce((SELECT ${l.delta} FROM ${l}
-    WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund'), 0)`,
+    WHERE ${l.generationId} = ${g.id} AND ${inMonthOf(l, g)} AND ${l.kind} = 'refund'), 0)`,
   images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
     SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}, 'width', ${i.width},
            'height', ${i.height}, 'hasThumbnail', ${i.hasThumbnail}, 'isPrivate', ${i.isPrivate}) ORDER BY ${i.idx})
-      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL) END, '[]')`,
+      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL) END, '[]')`,
 })
 
 const FIND_GENERATION = statement<PastGeneration & HistoryPosition>('find_own_generation')`
@@ -74,26 +79,33 @@ export const historyStore = (db: Database, reads: ReadDatabase = db): HistorySto
   },
 })
 
-const HISTORY_COLUMNS = {
-  ...columns(g, 'seq', 'id', 'status', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
-  ...columns(g, 'createdAt', 'startedAt', 'finishedAt'),
+const historyOf = (of: typeof live | typeof g) => ({
+  ...columns(of, 'seq', 'id', 'status', 'lane', 'metered', 'modelVersionId', 'modelName', 'batchSize', 'cost', 'error'),
+  ...columns(of, 'createdAt', 'startedAt', 'finishedAt'),
   username: u.username,
-}
+})
 
-/** Newest first; of any user, deleted ones too. Each query reads one index from its end. */
+/** Newest first; of any user, deleted ones too. Each query reads one index of each table from its end. */
 export function newestGenerations(
   orm: Database['orm'],
   { status, accountId, before }: ListFilter & { readonly before?: number | undefined },
   limit: number,
 ) {
-  const earlier = before === undefined ? undefined : lt(g.seq, before)
-  const which = (where: SQL | undefined) =>
-    orm.select(HISTORY_COLUMNS).from(g).innerJoin(u, eq(u.id, g.userId)).where(and(where, earlier))
+  const which = (of: typeof live | typeof g, where: SQL | undefined) =>
+    orm
+      .select(historyOf(of))
+      .from(of as typeof g)
+      .innerJoin(u, eq(u.id, of.userId))
+      .where(and(where, before === undefined ? undefined : lt(of.seq, before)))
   if (accountId)
-    return which(and(eq(g.userId, accountId), status && eq(g.status, status)))
+    return which(g, and(eq(g.userId, accountId), status && eq(g.status, status)))
       .orderBy(desc(g.createdAt), desc(g.seq))
       .limit(limit)
-  const newest = (of: GenerationStatus) => which(eq(g.status, of)).orderBy(desc(g.seq)).limit(limit)
+  const newest = (status: GenerationStatus) => {
+    // The months have neither of these, nor an index of them.
+    const of = status === 'queued' || status === 'processing' ? live : g
+    return which(of, eq(of.status, status)).orderBy(desc(of.seq)).limit(limit)
+  }
   if (status) return newest(status)
   return unionAll(newest('queued'), newest('processing'), newest('succeeded'), newest('failed'))
     .orderBy(desc(g.seq))
@@ -158,7 +170,7 @@ export const operatorGenerationStore = ({ orm }: Database) => ({
 
   /** Queued and processing ones, charged or metered. */
   async activeOf(userId: string): Promise<string[]> {
-    const active = and(eq(g.userId, userId), inArray(g.status, ['queued', 'processing']))
-    return (await orm.select(columns(g, 'id')).from(g).where(active)).map(({ id }) => id)
+    const active = and(eq(live.userId, userId), inArray(live.status, ['queued', 'processing']))
+    return (await orm.select(columns(live, 'id')).from(live).where(active)).map(({ id }) => id)
   },
 })

@@ -6,12 +6,12 @@ import type { GenerationStatus, GenerationView } from '../../core/generations/ge
 import type { GenerationEnds } from '../../core/generations/run/lease.js'
 import { batched } from '../../lib/batch.js'
 import type { Database } from '../client.js'
+import { LIVE, liveFirst, type Tables } from '../months.js'
 import { FINISHED, listenTo, MOVED } from '../notifications.js'
 import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
-import { columns, eachOf, param, type RowOf, selectAs, statement } from '../statement.js'
+import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 
-export const VIEW = {
+export const viewOf = ({ g, i }: Tables) => ({
   ...columns(g, 'id', 'status', 'lane', 'seq', 'seed', 'error', 'createdAt'),
   ...columns(g, 'filename', 'width', 'height', 'steps', 'batchSize'),
   elapsedMs: sql<number | null>`CASE WHEN ${g.status} = 'processing' AND ${g.attempt} = 1 THEN
@@ -19,17 +19,17 @@ export const VIEW = {
   slugs: sql<string[] | null>`CASE WHEN ${g.status} = 'succeeded' THEN (
     SELECT array_agg(${i.slug} ORDER BY ${i.idx}) FROM ${i}
      WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL) END`,
-}
+})
+export const VIEW = viewOf(LIVE)
 export type ViewRow = RowOf<typeof VIEW>
 
 // Not `=` for the user: a planner that expects few generations of a user would read all of them.
-const FIND_OWNED = eachOf<ViewRow, 'id' | 'accountId'>(
-  'find_owned',
-  { id: 'text', accountId: 'uuid' },
-  sql`SELECT ${selectAs(VIEW)} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item."accountId"`,
-)
+const FIND_OWNED = liveFirst<ViewRow, 'id' | 'accountId'>('find_owned', { id: 'text', accountId: 'uuid' }, (tables) => {
+  const { g } = tables
+  return sql`SELECT ${selectAs(viewOf(tables))} FROM ${g} WHERE ${g.id} = item.id AND ${g.userId} IS NOT DISTINCT FROM item."accountId"`
+})
 
-// How many they are is hidden from the planner: see eachOf.
+// What is followed is live. How many they are is hidden from the planner: see eachOf.
 const FIND_ALL = statement<ViewRow>('find_views')`
   SELECT ${selectAs(VIEW)} FROM ${g} WHERE ${g.id} = ANY ((SELECT ${param('ids')}::text[])::text[])`
 

@@ -1,5 +1,5 @@
 /** How prompts and images go that are older than they are kept. `migrations/0063_retention.sql` says why without an index more. */
-import { and, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
+import { isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import {
   REMOVED_BY_AGE,
   type RetentionDays,
@@ -8,30 +8,21 @@ import {
 } from '../../core/generations/retention.js'
 import type { Database } from '../client.js'
 import { notices as n, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
-import { generations as g } from '../schema/generations.js'
+import { allGenerations as g } from '../schema/generations.js'
 import {
   folderImages as fi,
-  images as i,
+  allImages as i,
   imageMoves as im,
   imageReports as ir,
   takedowns as td,
 } from '../schema/images.js'
 import { refusedPrompts as r } from '../schema/operator.js'
 import { retention as t } from '../schema/retention.js'
-import { leases as l } from '../schema/workers.js'
 import { param, setList, statement } from '../statement.js'
+import { passLease } from './pass-lease.js'
 
-const NAME = 'retention'
-const HOLD_SECONDS = 60
-const NEXT_PASS = sql`interval '1 hour'`
-const NEXT_PASS_SOON = sql`interval '1 minute'`
 /** As many may be due at once, and what one step adds. */
 const IMAGES_IN_QUEUE = 1000
-
-const BEGIN = statement('begin_retention')`
-  INSERT INTO ${l} (name, holder, until)
-  VALUES (${NAME}, ${param('holder')}, now() + make_interval(secs => ${HOLD_SECONDS}))
-  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE ${l.until} < now()`
 
 /** Accounts looked at by one statement, and rows changed by one: each takes milliseconds. */
 const ACCOUNTS_PER_PAGE = 200
@@ -162,25 +153,13 @@ const EMPTY_REFUSALS = statement('empty_refused_prompts')`
 
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
-export function retentionStore({ orm, pool }: Database): RetentionStore {
-  const until = (holder: string, length: SQL) =>
-    orm
-      .update(l)
-      .set({ until: sql`now() + ${length}` })
-      .where(and(eq(l.name, NAME), eq(l.holder, holder)))
+export function retentionStore(db: Database): RetentionStore {
+  const { orm, pool } = db
   const step = (what: What) => async (accountId: string, kept: RetentionDays) =>
     (await STEPS[what].first(pool, { accountId, [what]: kept[what] }))?.done ?? 0
 
   return {
-    begin: async (holder) => (await BEGIN.count(pool, { holder })) === 1,
-
-    async goOn(holder) {
-      await until(holder, sql`make_interval(secs => ${HOLD_SECONDS})`)
-    },
-
-    async end(holder, soon) {
-      await until(holder, soon ? NEXT_PASS_SOON : NEXT_PASS)
-    },
+    ...passLease(db, 'retention'),
 
     async endsAnything(kept) {
       if (kept.prompts !== undefined || kept.images !== undefined) return true

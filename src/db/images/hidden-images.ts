@@ -2,13 +2,15 @@ import { sql } from 'drizzle-orm'
 import type { HiddenImageRows } from '../../core/images/hidden-images.js'
 import { batchedInTurn } from '../../lib/batch.js'
 import type { Database } from '../client.js'
-import { images as i, imageMoves as m } from '../schema/images.js'
-import { eachOf, statement } from '../statement.js'
+import { liveFirst } from '../months.js'
+import { allImages as i, imageMoves as m } from '../schema/images.js'
+import { statement } from '../statement.js'
 
-const HIDDEN = eachOf<{ isHidden: boolean }, 'slug'>(
+const HIDDEN = liveFirst<{ isHidden: boolean }, 'slug'>(
   'hidden_images',
   { slug: 'text' },
-  sql`SELECT ${i.isPrivate} OR ${i.removedAt} IS NOT NULL AS "isHidden" FROM ${i} WHERE ${i.slug} = item.slug`,
+  ({ i }) =>
+    sql`SELECT ${i.isPrivate} OR ${i.removedAt} IS NOT NULL AS "isHidden" FROM ${i} WHERE ${i.slug} = item.slug`,
 )
 
 /** More than owners change before an outage. */

@@ -4,7 +4,7 @@ import type { MovingImage } from '../../core/images/move-images.js'
 import type { ImageInventory } from '../../core/images/reconcile-images.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
-import { images as i, imageMoves, takedowns } from '../schema/images.js'
+import { allImages as i, imageMoves, takedowns } from '../schema/images.js'
 import { columns, queryOnce } from '../statement.js'
 
 /** Listed at a time. */

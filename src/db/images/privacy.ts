@@ -2,13 +2,14 @@
 import { eq, inArray, sql } from 'drizzle-orm'
 import { type ImageMove, type ImageMoves, type ImagePrivacy, LEASE_SECONDS } from '../../core/images/privacy.js'
 import type { Database } from '../client.js'
+import { inMonthOf } from '../months.js'
 import { users as u } from '../schema/accounts.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i, imageMoves as m, secrets } from '../schema/images.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { allImages as i, imageMoves as m, secrets } from '../schema/images.js'
 import { columns, param, setList, statement } from '../statement.js'
 
 // Looked up for each image: a join may begin with all images that the account has.
-const IS_OWN = sql`(SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId}) = ${param('accountId')}::uuid`
+const IS_OWN = sql`(SELECT ${g.userId} FROM ${g} WHERE ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}) = ${param('accountId')}::uuid`
 
 const SET = statement('set_private')`
   UPDATE ${i} SET ${setList(i, { isPrivate: sql`${param('isPrivate')}::boolean` })}

@@ -1,8 +1,9 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
 import type { ImageRemovals, RemovedImage } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
-import { generations as g } from '../schema/generations.js'
-import { folders as f, images as i } from '../schema/images.js'
+import { inMonthOf } from '../months.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { folders as f, allImages as i } from '../schema/images.js'
 import { columns, param, setList, statement } from '../statement.js'
 
 const REMOVE = statement<RemovedImage>('remove_image')`
@@ -11,7 +12,7 @@ const REMOVE = statement<RemovedImage>('remove_image')`
     removedAt: sql`coalesce(${i.removedAt}, now())`,
   })}
     FROM ${g}
-   WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId}
+   WHERE ${i.slug} = ${param('slug')} AND ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}
      AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
   RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
 
@@ -28,6 +29,9 @@ const ENDED = sql`ended AS MATERIALIZED (
    WHERE ${g.userId} = ${param('userId')} AND ${g.seq} > ${param('after')} AND ${g.status} IN ('succeeded', 'failed')
    ORDER BY ${g.seq} LIMIT ${ENDED_PER_PAGE})`
 
+/** As an array: otherwise Postgres may read all that there is. */
+const ENDED_IDS = sql`ANY (ARRAY(SELECT id FROM ended))`
+
 const endedStatement = (name: string, change: SQL) =>
   statement<{ done: number; last: number | null }>(name)`
     WITH ${ENDED}, changed AS (${change})
@@ -35,14 +39,14 @@ const endedStatement = (name: string, change: SQL) =>
 
 const WIPE_PROMPTS = endedStatement(
   'wipe_prompts',
-  sql`UPDATE ${g} SET ${setList(g, { prompt: '', negativePrompt: '', webhookUrl: null, requestId: null, traceparent: null })} FROM ended
-     WHERE ${g.id} = ended.id AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
+  sql`UPDATE ${g} SET ${setList(g, { prompt: '', negativePrompt: '', webhookUrl: null, requestId: null, traceparent: null })}
+     WHERE ${g.id} = ${ENDED_IDS} AND (${g.prompt} <> '' OR ${g.negativePrompt} <> '') RETURNING ${g.id}`,
 )
 
 const REMOVE_ALL = endedStatement(
   'remove_images_of_user',
-  sql`UPDATE ${i} SET ${setList(i, { removedAt: sql`now()`, removedReason: param('reason') })} FROM ended
-     WHERE ${i.generationId} = ended.id AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
+  sql`UPDATE ${i} SET ${setList(i, { removedAt: sql`now()`, removedReason: param('reason') })}
+     WHERE ${i.generationId} = ${ENDED_IDS} AND ${i.removedAt} IS NULL RETURNING ${i.slug}`,
 )
 
 const SLUGS = statement<{ seq: number; slugs: string[] }>('slugs_of_user')`

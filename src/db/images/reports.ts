@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { MAX_OPEN_REPORTS, type ReportStore } from '../../core/images/reports.js'
 import { type Database, withTransaction } from '../client.js'
-import { images as i, imageReports as r } from '../schema/images.js'
+import { allImages as i, imageReports as r } from '../schema/images.js'
 import { insertInto, param, setList, statement, typedParams } from '../statement.js'
 
 const LOCK_IMAGE = statement('lock_reported_image')`

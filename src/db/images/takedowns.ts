@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { REMOVED_BY_OWNER, type Takedowns } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
-import { images as i, takedowns } from '../schema/images.js'
+import { allImages as i, takedowns } from '../schema/images.js'
 import { setList, statement } from '../statement.js'
 
 /** Claimed at a time. */

@@ -23,8 +23,8 @@ import {
   users as u,
 } from '../schema/accounts.js'
 import { paymentCustomers as c, paymentEvents as e } from '../schema/billing.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i, imageReports as ir } from '../schema/images.js'
+import { allGenerations as all, generations as g } from '../schema/generations.js'
+import { allImages as i, imageReports as ir } from '../schema/images.js'
 import { refusedPrompts as r } from '../schema/operator.js'
 import { columns, commaList, queryOnce, selectAs } from '../statement.js'
 import { operatorWebhookStore } from '../webhooks/endpoints.js'
@@ -155,7 +155,11 @@ const forgetPerson = (db: Database, userId: string): Promise<void> =>
     const customers = tx.select({ id: c.id }).from(c).where(eq(c.userId, userId))
     await tx.update(e).set({ body: {} }).where(inArray(e.customer, customers))
     // There are few reports, and may be millions of images: each report looks its owner up.
-    const owner = tx.select({ id: g.userId }).from(i).innerJoin(g, eq(g.id, i.generationId)).where(eq(i.slug, ir.slug))
+    const owner = tx
+      .select({ id: all.userId })
+      .from(i)
+      .innerJoin(all, eq(all.id, i.generationId))
+      .where(eq(i.slug, ir.slug))
     await tx
       .update(ir)
       .set({ note: '' })

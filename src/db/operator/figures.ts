@@ -15,9 +15,9 @@ import { STATUS_NOW } from '../accounts/subscriptions.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
-import { putBackAttempts as b, generations as g } from '../schema/generations.js'
+import { allPutBackAttempts as b, allGenerations as g } from '../schema/generations.js'
 import { creditLedger as l } from '../schema/ledger.js'
-import { dayName, dayOf, isInSpan, REFUND } from '../spending.js'
+import { dayName, dayOf, isInSpan, monthInSpan, refundOf } from '../spending.js'
 import { param, statement } from '../statement.js'
 
 type Moved = Omit<CreditFigures, 'spent'> & { readonly day: string; readonly plan: string | null }
@@ -38,11 +38,11 @@ interface Made {
   readonly charged: number
 }
 
-/** From the index generations_usage alone, whose condition it repeats; all of the index is read, whatever the time. */
+/** From the index generations_usage alone, whose condition it repeats; all of the index of a table is read, whatever the time. */
 const made = (groups: SQL) => sql`
   SELECT ${groups}, count(*) AS generations, sum(${g.cost})::bigint AS charged,
          coalesce(sum(${g.batchSize}) FILTER (WHERE ${g.status} = 'succeeded'), 0)::bigint AS images
-    FROM ${g} WHERE ${g.cost} >= 0 AND ${isInSpan(g.createdAt)}`
+    FROM ${g} WHERE ${g.cost} >= 0 AND ${isInSpan(g.createdAt)} AND ${monthInSpan(g)}`
 
 const MADE_BY_DAY = statement<Made & { readonly day: string; readonly id: number; readonly modelName: string }>(
   'figures_of_days',
@@ -70,13 +70,13 @@ const REFUNDS = statement<Refunds>('figures_of_refunds')`
   SELECT CASE WHEN grouping(day) = 0 THEN 'day' WHEN grouping(user_id) = 0 THEN 'account' ELSE 'backend' END AS kind,
          ${dayName(sql`day`)} AS day, model_version_id AS "modelVersionId", user_id AS "accountId", backend,
          count(*) AS failed, sum(refund)::bigint AS refunded
-    FROM (SELECT ${dayOf(g.createdAt)} AS day, ${g.modelVersionId}, ${g.userId}, ${g.backend}, ${REFUND} AS refund
-            FROM ${g} WHERE ${g.status} = 'failed' AND ${isInSpan(g.createdAt)}) failed
+    FROM (SELECT ${dayOf(g.createdAt)} AS day, ${g.modelVersionId}, ${g.userId}, ${g.backend}, ${refundOf(g)} AS refund
+            FROM ${g} WHERE ${g.status} = 'failed' AND ${isInSpan(g.createdAt)} AND ${monthInSpan(g)}) failed
    GROUP BY GROUPING SETS ((day, model_version_id), (user_id), (backend))`
 
 const PUT_BACK = statement<{ backend: string | null; putBack: number }>('figures_of_put_back_attempts')`
   SELECT ${b.backend}, count(*) AS "putBack" FROM ${b}
-   WHERE ${b.backend} IS NOT NULL AND ${isInSpan(b.putBackAt)} GROUP BY ${b.backend}`
+   WHERE ${b.backend} IS NOT NULL AND ${isInSpan(b.putBackAt)} AND ${monthInSpan(b)} GROUP BY ${b.backend}`
 
 const PLANS = statement<SubscriptionFigures & { readonly plan: string; readonly active: number }>('figures_of_plans')`
   SELECT ${s.plan}, count(*) FILTER (WHERE ${STATUS_NOW} = 'active') AS active,

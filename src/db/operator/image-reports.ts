@@ -3,8 +3,8 @@ import type { ImageReportLog, ReportedImage } from '../../core/operator/image-re
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { users as u } from '../schema/accounts.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i, imageReports as r } from '../schema/images.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { allImages as i, imageReports as r } from '../schema/images.js'
 import { columns, statement } from '../statement.js'
 
 const NEWEST = sql<number>`max(${r.id})`.mapWith(Number)
@@ -28,7 +28,7 @@ export const imageReportLog = ({ orm, pool }: Database): ImageReportLog => ({
       .innerJoin(g, eq(g.id, i.generationId))
       .innerJoin(u, eq(u.id, g.userId))
       .where(IS_OPEN)
-      .groupBy(i.slug, u.username)
+      .groupBy(i.slug, i.generationId, i.hasThumbnail, u.username)
       .having(before === undefined ? undefined : sql`max(${r.id}) < ${before}`)
       .orderBy(desc(NEWEST))
       .limit(limit + 1)

@@ -17,13 +17,13 @@ import { ALIVE } from '../generations/backends.js'
 import { USABLE_KEY } from '../key-conditions.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
-import { generations as g, streakSoFar } from '../schema/generations.js'
+import { allGenerations, generations as g, streakSoFar } from '../schema/generations.js'
 import { backends as b } from '../schema/workers.js'
 import { columns, param, selectAs, statement } from '../statement.js'
 import { imageReportLog } from './image-reports.js'
 import { pauseStore } from './pauses.js'
 
-/** What is counted of the past are at most so many generations, the newest. */
+/** What is counted of the past are at most so many generations, the newest; they are live. */
 const NEWEST = 20_000
 const SHOWN = 20
 
@@ -89,7 +89,7 @@ const NOW = statement<{ now: Date }>('now')`SELECT now() AS now`
 
 const GENERATION = {
   ...columns(
-    g,
+    allGenerations,
     'id',
     'status',
     'error',
@@ -101,9 +101,19 @@ const GENERATION = {
     'batchSize',
     'seed',
   ),
-  ...columns(g, 'cost', 'attempt', 'worker', 'backend', 'createdAt', 'startedAt', 'finishedAt', ...PARAMETER_NAMES),
-  accountId: g.userId,
-  keyId: g.apiKeyId,
+  ...columns(
+    allGenerations,
+    'cost',
+    'attempt',
+    'worker',
+    'backend',
+    'createdAt',
+    'startedAt',
+    'finishedAt',
+    ...PARAMETER_NAMES,
+  ),
+  accountId: allGenerations.userId,
+  keyId: allGenerations.apiKeyId,
   username: u.username,
 }
 
@@ -142,7 +152,11 @@ export const oversight = (db: Database, reads: ReadDatabase = db): Oversight => 
     },
 
     async generation(id) {
-      const [row] = await orm.select(GENERATION).from(g).innerJoin(u, eq(u.id, g.userId)).where(eq(g.id, id))
+      const [row] = await orm
+        .select(GENERATION)
+        .from(allGenerations)
+        .innerJoin(u, eq(u.id, allGenerations.userId))
+        .where(eq(allGenerations.id, id))
       return row
     },
 

@@ -1,10 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
 import type { RecentImage, RecentImages } from '../../core/operator/images.js'
 import { pageOf } from '../../lib/page.js'
+import { inMonthOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { users as u } from '../schema/accounts.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i } from '../schema/images.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { allImages as i } from '../schema/images.js'
 import { columns, queryOnce, selectAs } from '../statement.js'
 
 interface NewestGeneration {
@@ -21,7 +22,7 @@ const NEWEST = selectAs({
   username: sql`(SELECT ${u.username} FROM ${u} WHERE ${u.id} = ${g.userId})`,
   images: sql`coalesce((
     SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'hasThumbnail', ${i.hasThumbnail}) ORDER BY ${i.idx})
-      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL), '[]')`,
+      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL), '[]')`,
 })
 
 export const recentImages = ({ orm, pool }: ReadDatabase): RecentImages => ({

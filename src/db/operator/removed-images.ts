@@ -1,9 +1,10 @@
 import { and, isNotNull, sql } from 'drizzle-orm'
 import { REMOVED_IMAGE, type RemovedImageEntry, type RemovedImages } from '../../core/images/takedown.js'
 import type { Database } from '../client.js'
+import { inMonthOf } from '../months.js'
 import { users as u } from '../schema/accounts.js'
-import { generations as g } from '../schema/generations.js'
-import { images as i, takedowns as t } from '../schema/images.js'
+import { allGenerations as g } from '../schema/generations.js'
+import { allImages as i, takedowns as t } from '../schema/images.js'
 import { operatorActions as a } from '../schema/operator.js'
 import { columns, queryOnce, selectAs } from '../statement.js'
 
@@ -32,7 +33,7 @@ export const removedImageList = ({ orm, pool }: Database): RemovedImages => ({
       sql`
         SELECT ${ENTRY} FROM ${i}
           LEFT JOIN ${t} ON ${t.slug} = ${i.slug}
-          JOIN ${g} ON ${g.id} = ${i.generationId} JOIN ${u} ON ${u.id} = ${g.userId}
+          JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)} JOIN ${u} ON ${u.id} = ${g.userId}
           LEFT JOIN (SELECT DISTINCT ON (${a.target}) ${a.target}, ${a.actor} FROM ${a}
                       WHERE ${a.action} = ${REMOVED_IMAGE} ORDER BY ${a.target}, ${a.id}) removal
             ON removal.target = ${i.slug}
