@@ -10,6 +10,7 @@ import { readRedis } from '../programs/chaos/secrets.js'
 import { INSIDE } from '../support/given-webhook.js'
 import { directoryOf } from '../support/image-storage.js'
 import { type Mailbox, startMailbox } from '../support/mailbox.js'
+import { age, move } from '../support/moved-to-months.js'
 import { useService } from '../support/service.js'
 import { redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -104,9 +105,12 @@ async function undecided(db: Pick<Database, 'pool'>): Promise<string[]> {
 async function marked({ pool }: Pick<Database, 'pool'>, { root, marks }: GivenPerson) {
   const found = new Map<string, Set<string>>()
   const tables = new Set((await columnsOf({ pool } as Database)).map(({ name }) => name.split('.')[0] as string))
+  const { rows: parts } = await pool.query<{ name: string }>(`SELECT relname AS name FROM pg_class WHERE relkind = 'p'`)
+  const partitioned = new Set(parts.map(({ name }) => name))
   for (const table of tables) {
+    const all = partitioned.has(`all_${table}`) ? `all_${table}` : table
     const { rows } = await pool.query<{ name: string; value: string }>(
-      `SELECT field.key AS name, field.value FROM ${table} t, jsonb_each_text(to_jsonb(t)) field WHERE field.value LIKE $1`,
+      `SELECT field.key AS name, field.value FROM ${all} t, jsonb_each_text(to_jsonb(t)) field WHERE field.value LIKE $1`,
       [`%${root}%`],
     )
     for (const { name, value } of rows) {
@@ -138,71 +142,82 @@ it('fails when a column is added, removed or listed twice and nobody decided abo
 
 it('exports the columns that docs/privacy.md says', async () => {
   const listed = (await decisions()).flatMap(({ file, column }) => (file ? `${file}: ${column}` : []))
-  const nameOf = (column: Column) => `${getTableName(column.table)}.${column.name}`
+  // A partitioned table has the columns of its live one.
+  const nameOf = (column: Column) => `${getTableName(column.table).replace(/^all_/, '')}.${column.name}`
   const exported = Object.entries(EXPORTED).flatMap(([file, part]) =>
     part.columns.map((it) => `${file}: ${nameOf(it)}`),
   )
   expect(exported.toSorted()).toEqual(listed.toSorted())
 })
 
-it('exports everything that was planted, and leaves of it after the erasure what docs/privacy.md lists', async () => {
-  const { db, url, config } = context.service
-  const person = await givenPerson(context.service, mailbox)
-  const decided = new Map((await decisions()).map((it) => [it.column, it]))
+it.each([
+  ['', false],
+  [', also of what has moved to its months', true],
+])(
+  'exports everything that was planted, and leaves of it after the erasure what docs/privacy.md lists%s',
+  async (_, isMoved) => {
+    const { db, url, config } = context.service
+    const person = await givenPerson(context.service, mailbox)
+    if (isMoved) {
+      await age(db)
+      expect((await move(db)).generations).toBeGreaterThan(0)
+    }
+    const decided = new Map((await decisions()).map((it) => [it.column, it]))
 
-  const before = await marked(db, person)
-  const unplanted = (await columnsOf(db)).filter(
-    ({ name, type }) =>
-      decided.get(name)?.file && /text|json|ARRAY/.test(type) && !before.has(name) && !WORDS_OF_OURS.includes(name),
-  )
-  expect(unplanted.map(({ name }) => name)).toEqual([])
+    const before = await marked(db, person)
+    const unplanted = (await columnsOf(db)).filter(
+      ({ name, type }) =>
+        decided.get(name)?.file && /text|json|ARRAY/.test(type) && !before.has(name) && !WORDS_OF_OURS.includes(name),
+    )
+    expect(unplanted.map(({ name }) => name)).toEqual([])
 
-  const files = await person.exported()
-  const inFile = (name: string) => person.marks(String(files.get(`${name}.json`)))
-  const missing = [...before].flatMap(([column, marks]) => {
-    const file = decided.get(column)?.file
-    return file ? [...marks].filter((it) => !inFile(file).includes(it)).map((it) => `${it} of ${column}`) : []
-  })
-  expect(missing).toEqual([])
-  // What the export leaves out is other people's, or a secret.
-  const everywhere = person.marks([...files.values()].map(String).join())
-  const leftOut = [...before].flatMap(([column, marks]) =>
-    [...marks].filter((it) => !everywhere.includes(it)).map((it) => `${it.split('-')[1]} of ${column}`),
-  )
-  expect(leftOut.toSorted()).toEqual([
-    'mailed of unsent_mails.body',
-    'once of admin_requests.key',
-    'report of image_reports.note',
-  ])
-  // The moment might tell who it was.
-  expect(JSON.parse(String(files.get('reports.json')))).toMatchObject([
-    { reason: 'likeness', at: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) },
-  ])
-  const images = [...files].filter(([name]) => name.startsWith('images/'))
-  expect(images.map(([name]) => name)).toEqual(person.held.map((slug) => `images/${slug}.png`))
-  for (const [, png] of images) expect(png.subarray(1, 4).toString()).toBe('PNG')
-  expect(String(files.get('README.txt'))).toContain('Alles, was zum Konto')
-  const { rows: secrets } = await db.pool.query<{ secret: string }>(
-    `SELECT secret FROM webhook_secrets WHERE user_id = $1 UNION ALL
+    const files = await person.exported()
+    const inFile = (name: string) => person.marks(String(files.get(`${name}.json`)))
+    const missing = [...before].flatMap(([column, marks]) => {
+      const file = decided.get(column)?.file
+      return file ? [...marks].filter((it) => !inFile(file).includes(it)).map((it) => `${it} of ${column}`) : []
+    })
+    expect(missing).toEqual([])
+    // What the export leaves out is other people's, or a secret.
+    const everywhere = person.marks([...files.values()].map(String).join())
+    const leftOut = [...before].flatMap(([column, marks]) =>
+      [...marks].filter((it) => !everywhere.includes(it)).map((it) => `${it.split('-')[1]} of ${column}`),
+    )
+    expect(leftOut.toSorted()).toEqual([
+      'mailed of unsent_mails.body',
+      'once of admin_requests.key',
+      'report of image_reports.note',
+    ])
+    // The moment might tell who it was.
+    expect(JSON.parse(String(files.get('reports.json')))).toMatchObject([
+      { reason: 'likeness', at: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) },
+    ])
+    const images = [...files].filter(([name]) => name.startsWith('images/'))
+    expect(images.map(([name]) => name)).toEqual(person.held.map((slug) => `images/${slug}.png`))
+    for (const [, png] of images) expect(png.subarray(1, 4).toString()).toBe('PNG')
+    expect(String(files.get('README.txt'))).toContain('Alles, was zum Konto')
+    const { rows: secrets } = await db.pool.query<{ secret: string }>(
+      `SELECT secret FROM webhook_secrets WHERE user_id = $1 UNION ALL
      SELECT secret FROM webhook_endpoints WHERE user_id = $1 AND secret IS NOT NULL UNION ALL
      SELECT password_hash FROM users WHERE id = $1`,
-    [person.id],
-  )
-  expect(secrets).toHaveLength(3)
-  for (const text of [person.key, ...secrets.map(({ secret }) => secret), `${person.cookie?.split('=')[1]}`])
-    for (const [name, bytes] of files) expect([name, bytes.includes(text)]).toEqual([name, false])
+      [person.id],
+    )
+    expect(secrets).toHaveLength(3)
+    for (const text of [person.key, ...secrets.map(({ secret }) => secret), `${person.cookie?.split('=')[1]}`])
+      for (const [name, bytes] of files) expect([name, bytes.includes(text)]).toEqual([name, false])
 
-  await person.erase()
-  await until(
-    async () => (await db.pool.query('SELECT FROM account_purges WHERE user_id = $1', [person.id])).rowCount === 0,
-    'the end of the wipe',
-  )
-  const left = [...(await marked(db, person)).keys()].filter((column) => !decided.get(column)?.stays)
-  expect(left).toEqual([])
-  for (const slug of person.slugs) expect((await fetch(`${url}/image/${slug}`)).status).toBe(410)
-  expect(await filesWith(directoryOf(config), person.root)).toEqual([])
-  for (const slug of person.slugs) expect(await filesWith(directoryOf(config), slug)).toEqual([])
-  if (redisAvailable) expect(await readRedis(await redisUrl(), new RegExp(person.root))).toEqual([])
-  expect(logged.length).toBeGreaterThan(5)
-  expect(logged.filter((line) => line.includes(person.root))).toEqual([])
-})
+    await person.erase()
+    await until(
+      async () => (await db.pool.query('SELECT FROM account_purges WHERE user_id = $1', [person.id])).rowCount === 0,
+      'the end of the wipe',
+    )
+    const left = [...(await marked(db, person)).keys()].filter((column) => !decided.get(column)?.stays)
+    expect(left).toEqual([])
+    for (const slug of person.slugs) expect((await fetch(`${url}/image/${slug}`)).status).toBe(410)
+    expect(await filesWith(directoryOf(config), person.root)).toEqual([])
+    for (const slug of person.slugs) expect(await filesWith(directoryOf(config), slug)).toEqual([])
+    if (redisAvailable) expect(await readRedis(await redisUrl(), new RegExp(person.root))).toEqual([])
+    expect(logged.length).toBeGreaterThan(5)
+    expect(logged.filter((line) => line.includes(person.root))).toEqual([])
+  },
+)
