@@ -14,11 +14,8 @@ import { startTakedowns } from '../core/images/takedown.js'
 import { occasionally } from '../core/log.js'
 import { isOutage } from '../core/outage.js'
 import { periodStore } from '../db/accounts/subscription-periods.js'
-import { type AuditOptions, audit } from '../db/audit/audit.js'
 import { auditResults } from '../db/audit/audit-results.js'
-import type { Check } from '../db/audit/check.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
-import { type AuditRedis, redisUnreachable } from '../db/audit/redis-checks.js'
 import {
   databaseProblem,
   faultWatch,
@@ -41,9 +38,8 @@ import type { WholeImageStore } from '../images/private-files.js'
 import { cdnPurge } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
 import { generationQueue } from '../queue/queues.js'
-import { lockKey, noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
+import { noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
 import {
-  createAuditRedis,
   createFailFastRedis,
   createPatientRedis,
   createProducerRedis,
@@ -51,16 +47,17 @@ import {
   redisProblem,
   whenReady,
 } from '../redis/client.js'
-import { type RedisClient, scanKeys } from '../redis/cluster.js'
+import type { RedisClient } from '../redis/cluster.js'
 import { redisPreviewBoard, redisProgressBoard } from '../redis/live-boards.js'
 import { localSlidingWindow, redisSlidingWindow } from '../redis/sliding-window.js'
 import { noWipeMark, redisWipeMark } from '../redis/wipe-mark.js'
 import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Tracing } from '../telemetry/tracing/open-tracing.js'
+import { auditService } from './audit-service.js'
 import type { Config } from './config.js'
 import type { ReadyCheck } from './health.js'
-import { wholeImageStore } from './image-files.js'
 import { outageLog, TOLD_AFTER_MS } from './logger.js'
+import { NAMESPACE, queuePrefix } from './namespace.js'
 
 /** What every process needs to know the state of things and to change it. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>
@@ -89,9 +86,6 @@ export interface ProcessOptions {
   /** How much a check of the image store writes. */
   readonly probeBytes?: number | undefined
 }
-
-/** Unless a test says otherwise. */
-export const NAMESPACE = 'easel'
 
 /** Of one periodic audit: few, since requests are served meanwhile; in time all are looked at. */
 const AUDITED_IMAGES = 100
@@ -271,39 +265,6 @@ export async function openFoundation(
     },
   }
 }
-
-/** Audits the service that `config` describes, over connections that serve nothing else. */
-export async function auditService(
-  config: Config,
-  options: Pick<AuditOptions, 'sample' | 'signal' | 'pause'> & { readonly namespace?: string },
-): Promise<Check[]> {
-  const { databaseListenUrl, redisUrl, refundFailed } = config
-  const { namespace = NAMESPACE, ...looks } = options
-  const client = redisUrl === undefined ? undefined : createAuditRedis(redisUrl, () => undefined)
-  // Asked for nothing but where private images are.
-  const db = createDatabase(config.databaseUrl, { maxConnections: 1, onError: () => undefined })
-  try {
-    if (client) await whenReady(client)
-    if (client && client.status !== 'ready') throw redisUnreachable()
-    const redis = client && auditRedis(client, namespace)
-    const images = wholeImageStore(config, db)
-    return await audit({ databaseUrl: databaseListenUrl, redis, refundFailed, images, ...looks })
-  } finally {
-    client?.disconnect()
-    await db.pool.end().catch(() => undefined)
-  }
-}
-
-const auditRedis = (client: RedisClient, namespace: string): AuditRedis => ({
-  client,
-  queuePrefix: queuePrefix(namespace),
-  locks: redisActiveGenerationLock(client, namespace),
-  lockKey: lockKey(client, namespace),
-  scan: (match, count) => scanKeys(client, match, count),
-})
-
-/** BullMQ's keys lie in one slot of a cluster. */
-const queuePrefix = (namespace: string) => `{${namespace}}`
 
 /** Names this process in leases and claims. */
 export const processId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`

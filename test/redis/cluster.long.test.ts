@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { auditService } from '../../src/process/foundation.js'
+import { auditService } from '../../src/process/audit-service.js'
 import { generationQueue, startGenerationWorker } from '../../src/queue/queues.js'
 import { lockKey, redisActiveGenerationLock } from '../../src/redis/active-generation-lock.js'
 import {

@@ -1,0 +1,5 @@
+/** Prefix of every key in Redis and of BullMQ's queue, unless a test says otherwise. */
+export const NAMESPACE = 'easel'
+
+/** BullMQ's keys lie in one slot of a cluster. */
+export const queuePrefix = (namespace: string) => `{${namespace}}`
