@@ -12,6 +12,8 @@ import { jsonOf, plural, table } from './output.js'
 
 /** Images looked at without --full. */
 const SAMPLE = 1000
+/** Violations of a check in the table. */
+const SHOWN = 5
 
 export function auditCommand(program: Command, run: Runner): void {
   program
@@ -25,12 +27,19 @@ async function runAudit({ config }: Operator, { full }: { readonly full?: boolea
   const checks = await auditService(config, { sample: full ? undefined : SAMPLE })
   const failed = checks.filter(({ violations }) => violations > 0).length
   const report = table(
-    checks.map((it) => ({ check: it.name, violations: it.violations, 'such as': it.examples.join(', ') || null })),
+    checks.map((it) => ({
+      check: it.name,
+      violations: it.violations,
+      'such as': it.examples.slice(0, SHOWN).join(', ') || null,
+    })),
   )
   const all = plural(checks.length, 'check')
   const verdict = failed === 0 ? `All ${all} passed.` : `${failed} of ${all} found violations.`
   return {
-    json: { ok: failed === 0, checks: checks.map((check) => jsonOf(check, 'name', 'violations')) },
+    json: {
+      ok: failed === 0,
+      checks: checks.map((it) => jsonOf(it, 'name', 'violations', ...(it.violations > 0 ? ['examples' as const] : []))),
+    },
     text: `${report}\n\n${verdict}`,
     failed: failed > 0,
   }

@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { auditDatabase } from '../../src/db/audit/audit-database.js'
 import { useAudited, withRedis } from '../db/audit/audited.js'
+import { givenUser } from '../support/givens.js'
 import { redisAvailable } from '../support/services.js'
 
 const audited = useAudited()
@@ -91,6 +92,23 @@ describe('audit of a service with a violation', () => {
     expect(code).toBe(1)
     expect(stdout).toMatch(new RegExp(`^balance-is-sum-of-ledger +1 +${audited.user.username}$`, 'm'))
     expect(stdout).toMatch(/\n1 of 32 checks found violations\.\n$/)
+  })
+
+  it('names five in the table, and all for a program', async () => {
+    const { easel } = audited
+    const wrong = [audited.user, audited.developer]
+    for (let n = 0; n < 5; n++) wrong.push(await givenUser(easel.db))
+    const names = wrong.map(({ username }) => username).sort()
+    await audited.breaking('UPDATE users SET credits = credits + 1 WHERE username = ANY ($1)', [names])
+    const { stdout } = await easel.run('audit --json')
+    expect(JSON.parse(stdout).checks).toContainEqual({
+      name: 'balance-is-sum-of-ledger',
+      violations: 7,
+      examples: names,
+    })
+    expect((await easel.run('audit')).stdout).toMatch(
+      new RegExp(`^balance-is-sum-of-ledger +7 +${names.slice(0, 5).join(', ')}$`, 'm'),
+    )
   })
 })
 

@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { postgresClient } from '../hosts.js'
 import { auditProgress } from '../schema/operator.js'
 import { columns, queryOnce, selectAs, setList } from '../statement.js'
-import { EXAMPLES, type Violations } from './check.js'
+import { NAMED, type Violations } from './check.js'
 
 /** Statements over whole tables take longer than those of a request. */
 const STATEMENT_TIMEOUT_MS = 60_000
@@ -56,7 +56,7 @@ export async function auditDatabase(url: string) {
 
     async violations(query: string): Promise<Violations> {
       const { rows } = await client.query<{ n: number; examples: string[] | null }>(
-        `SELECT count(*)::integer AS n, (array_agg(what ORDER BY what))[1:${EXAMPLES}] AS examples
+        `SELECT count(*)::integer AS n, (array_agg(what ORDER BY what))[1:${NAMED}] AS examples
            FROM (${query}) AS found (what)`,
       )
       return { violations: rows[0]?.n ?? 0, examples: rows[0]?.examples ?? [] }

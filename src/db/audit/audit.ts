@@ -1,7 +1,7 @@
 /** Counts violations of the invariants. Read-only. Repeats a check that may have seen the middle of a change. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AuditDatabase, auditDatabase, partsToAudit } from './audit-database.js'
-import { type Check, counted, EXAMPLES, type Finding, suspected } from './check.js'
+import { type Check, counted, type Finding, NAMED, suspected } from './check.js'
 import { imageFileChecks, type StoredImages } from './image-file-checks.js'
 import { type AuditRedis, redisChecks } from './redis-checks.js'
 import { REPAIRED_WITHIN_MS, tableChecks } from './table-checks.js'
@@ -56,7 +56,7 @@ async function checkTables(db: AuditDatabase, { refundFailed, sample }: AuditOpt
       const known = findings.get(name) ?? counted([])
       findings.set(name, {
         violations: known.violations + violations,
-        examples: [...known.examples, ...examples].slice(0, EXAMPLES),
+        examples: [...known.examples, ...examples].slice(0, NAMED),
       })
     }
     if (!start || !end) continue

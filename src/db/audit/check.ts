@@ -1,5 +1,5 @@
-/** How many violations of a check are named. */
-export const EXAMPLES = 5
+/** How many violations of a check are named at most: what a failover or a restore has lost must be found one by one. */
+export const NAMED = 1000
 
 export interface Violations {
   readonly violations: number
@@ -24,5 +24,5 @@ export const suspected = (first: Violations, afterMs: number | undefined, run: (
 /** Violations found outside of SQL. */
 export const counted = (found: readonly string[]): Violations => ({
   violations: found.length,
-  examples: found.toSorted().slice(0, EXAMPLES),
+  examples: found.toSorted().slice(0, NAMED),
 })

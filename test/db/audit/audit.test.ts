@@ -36,11 +36,12 @@ it('an audit ends at once when its signal is aborted, and so does its statement'
 })
 
 it('an audit on the command line prints the count of each check as JSON and exits with 1 if one finds a violation', async () => {
-  await unguarded(easel.db, 'UPDATE users SET credits = credits + 1 WHERE id = $1', [(await givenUser(easel.db)).id])
+  const { id, username } = await givenUser(easel.db)
+  await unguarded(easel.db, 'UPDATE users SET credits = credits + 1 WHERE id = $1', [id])
   const { code, stdout, stderr } = await easel.run('audit --json')
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
   const { ok, checks } = JSON.parse(stdout)
   expect(ok).toBe(false)
-  expect(checks).toContainEqual({ name: 'balance-is-sum-of-ledger', violations: 1 })
+  expect(checks).toContainEqual({ name: 'balance-is-sum-of-ledger', violations: 1, examples: [username] })
   expect(checks).toContainEqual({ name: 'ledger-balances-add-up', violations: 0 })
 })

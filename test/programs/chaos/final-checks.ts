@@ -59,7 +59,12 @@ export async function auditViolations(config: Config, databaseUrl: string, redis
   return checks.flatMap(({ name, violations, examples }) =>
     violations === 0
       ? []
-      : [{ invariant: INVARIANTS[name] ?? name, what: `${name}: ${violations}, such as ${examples.join(', ')}` }],
+      : [
+          {
+            invariant: INVARIANTS[name] ?? name,
+            what: `${name}: ${violations}, such as ${examples.slice(0, 5).join(', ')}`,
+          },
+        ],
   )
 }
 
