@@ -1,24 +1,20 @@
 /** `npm run failover -- --asynchronous --depose --faults crash,kill`: takes the primary away from Easel under load. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createDatabase, type Database } from '../../../src/db/client.js'
+import { createDatabase } from '../../../src/db/client.js'
 import { postgresClient } from '../../../src/db/hosts.js'
-import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
-import { parseConfig } from '../../../src/process/config.js'
 import { auditService } from '../../../src/process/audit-service.js'
-import { freePort } from '../../support/free-port.js'
+import { parseConfig } from '../../../src/process/config.js'
 import { startRedis } from '../../support/redis-server.js'
 import { until } from '../../support/until.js'
 import { untilQuiet } from '../chaos/final-checks.js'
 import { type Cluster, type Fault, findPrograms, startCluster } from './cluster.js'
-import { type Answered, startLoad } from './load.js'
+import { longestGap, lostOf, PATIENCE_MS, seconds, startEasel } from './easel.js'
+import { startLoad } from './load.js'
 
 const FAULTS: readonly Fault[] = ['switchover', 'crash', 'kill', 'hang', 'cut']
-const PATIENCE_MS = 120_000
 /** Submits that are answered with 201 before the fault, and after it. */
 const ACKNOWLEDGED = 60
 /** How long an asynchronous standby gets nothing before the fault. */
@@ -47,7 +43,17 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 
 try {
   const cluster = await startCluster(programs, directory, synchronous, stops)
-  const env = await startEasel(cluster)
+  const redis = await startRedis(directory)
+  if (!redis) throw new Error('This needs a redis-server or valkey-server on the PATH: install one.')
+  stops.push(() => redis.stop())
+  const admin = postgresClient(cluster.url.replace('/easel?', '/postgres?'))
+  await admin.connect()
+  await admin.query('CREATE DATABASE easel')
+  await admin.end()
+  const env = await startEasel(
+    { DATABASE_URL: cluster.url, REDIS_URL: redis.url },
+    { directory, stops, keep: values.keep },
+  )
   let wrong = 0
   for (const fault of values.faults.split(',') as Fault[]) wrong += await trial(cluster, env, fault)
   process.exitCode = wrong > 0 ? 1 : 0
@@ -58,41 +64,6 @@ try {
   await stopAll()
 }
 process.exit()
-
-/** Easel's server and worker, as they are started. */
-async function startEasel(cluster: Cluster): Promise<Readonly<Record<string, string>>> {
-  const admin = postgresClient(cluster.url.replace('/easel?', '/postgres?'))
-  await admin.connect()
-  await admin.query('CREATE DATABASE easel')
-  await admin.end()
-  await migrateDatabase(cluster.url)
-  const redis = await startRedis(directory)
-  if (!redis) throw new Error('This needs a redis-server or valkey-server on the PATH: install one.')
-  stops.push(() => redis.stop())
-  const port = String(await freePort())
-  const env = {
-    ...{ DATABASE_URL: cluster.url, REDIS_URL: redis.url, STORAGE_URL: `file:${directory}/images`, PORT: port },
-    ...{ RATE_LIMIT_MAX: '1000000', INFERENCE_URL: 'preview:', SMTP_URL: 'smtp://127.0.0.1:1', LOG_LEVEL: 'warn' },
-  }
-  for (const script of ['src/server.ts', 'src/worker.ts']) {
-    const child = spawn(process.execPath, ['--import', 'tsx', script], {
-      stdio: ['ignore', values.keep ? 'inherit' : 'ignore', 'inherit'],
-      env: { PATH: process.env.PATH, ...env },
-    })
-    const ended = once(child, 'exit')
-    stops.push(async () => {
-      child.kill('SIGKILL')
-      await ended
-    })
-  }
-  const ready = () =>
-    fetch(`http://127.0.0.1:${port}/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await until(ready, 'the server to be ready', PATIENCE_MS)
-  return env
-}
 
 /** @returns how many things went wrong */
 async function trial(cluster: Cluster, env: Readonly<Record<string, string>>, fault: Fault): Promise<number> {
@@ -147,35 +118,4 @@ async function trial(cluster: Cluster, env: Readonly<Record<string, string>>, fa
   const unnamed = lost['generations lost'].filter((id) => !named.has(id))
   console.log(`  lost generations that the audit does not name: ${unnamed.length}`)
   return unnamed.length
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`
-}
-
-/** What was answered and is not in the database of the new primary. */
-async function lostOf({ pool }: Database, answered: Answered) {
-  const ids = async (text: string, values: readonly string[]) =>
-    (await pool.query<{ id: string }>(text, [values])).rows.map(({ id }) => id)
-  return {
-    'generations lost': await ids(
-      'SELECT id FROM unnest($1::text[]) id WHERE NOT EXISTS (SELECT FROM generations g WHERE g.id = id.id)',
-      [...answered.submitted.keys()],
-    ),
-    'successes lost': await ids(
-      `SELECT id FROM unnest($1::text[]) id
-        WHERE NOT EXISTS (SELECT FROM generations g WHERE g.id = id.id AND g.status = 'succeeded')`,
-      [...answered.succeeded],
-    ),
-    'grants lost': await ids(
-      'SELECT id FROM unnest($1::text[]) id WHERE NOT EXISTS (SELECT FROM credit_ledger l WHERE l.ref = id.id)',
-      [...answered.granted.keys()],
-    ),
-  }
-}
-
-/** ms: the longest time without an acknowledged submit that ended after the fault. */
-function longestGap(times: readonly number[], fault: number): number {
-  const gaps = times.map((time, n) => (time > fault ? time - (times[n - 1] ?? fault) : 0))
-  return Math.max(...gaps)
 }
