@@ -158,10 +158,13 @@ async function stateOf(connectionString: string): Promise<HostState> {
   client.on('error', () => undefined)
   try {
     await client.connect()
-    return await stateOn(client)
-  } finally {
+    const state = await stateOn(client)
+    client.end().catch(() => undefined)
+    return state
+  } catch (error) {
     // A host that hangs never says goodbye.
     cut(client)
+    throw error
   }
 }
 

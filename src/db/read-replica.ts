@@ -20,9 +20,18 @@ const CATCH_UP_MS = 100
 const LOOK_EVERY_MS = 5
 const AVOIDED_FOR_MS = 2000
 
-const WRITTEN = statement<{ lsn: string }>('written_lsn')`SELECT pg_current_wal_lsn()::text AS lsn`
-/** False for a primary: what it has of its own says nothing about ours. */
-const REPLAYED = `SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn AS replayed`
+/** Where the log is; the first eight digits of its file's name are the timeline, which each failover raises. */
+const WRITTEN = statement<{ lsn: string; timeline: number }>('written_lsn')`
+  SELECT pg_current_wal_lsn()::text AS lsn,
+         ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer AS timeline`
+/**
+ * False for a primary, and for a standby of one that was replaced, whose log may be longer than ours: a standby tells its
+ * timeline by what it has written to its disk since, or at the last checkpoint.
+ */
+const REPLAYED = `
+  SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
+         AND greatest((pg_control_recovery()).min_recovery_end_timeline, (pg_control_checkpoint()).timeline_id) >= $2
+         AS replayed`
 
 interface ReplicaEvents {
   /** Told each time that the primary has to answer instead; the error says why. */
@@ -48,9 +57,9 @@ export function replicaReads(primary: Database, url: string, { onAway, onAnswer 
   }
 
   const requireCaughtUp = joined(async () => {
-    const { lsn } = (await WRITTEN.first(primary.pool)) as { lsn: string }
+    const { lsn, timeline } = (await WRITTEN.first(primary.pool)) as { lsn: string; timeline: number }
     for (const end = performance.now() + CATCH_UP_MS; ; await delay(LOOK_EVERY_MS)) {
-      const { rows } = await replica.pool.query<{ replayed: boolean }>(REPLAYED, [lsn])
+      const { rows } = await replica.pool.query<{ replayed: boolean }>(REPLAYED, [lsn, timeline])
       if (rows[0]?.replayed) return
       if (performance.now() > end) throw new Error('the replica is behind the primary')
     }

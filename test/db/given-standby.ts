@@ -16,6 +16,8 @@ export interface Replicated {
   readonly standby: LocalPostgres
   /** What stands before each. */
   readonly networks: Readonly<Record<'primary' | 'standby', TcpProxy>>
+  /** One more standby of the primary. */
+  follow(): Promise<LocalPostgres>
   /** A URL of these hosts, in this order. */
   url(hosts: readonly Host[], target: string): string
   stop(): Promise<void>
@@ -27,6 +29,7 @@ export async function givenStandby(): Promise<Replicated> {
   const dataDir = join(directory, 'primary')
   const primary = await startLocalPostgres({ dataDir, settings: SETTINGS })
   const standby = await startStandby(primary, dataDir, join(directory, 'standby'), SETTINGS)
+  const more: LocalPostgres[] = []
   const networks = { primary: await startProxy(primary.port), standby: await startProxy(standby.port) }
   const { username, password, pathname } = new URL(primary.url)
   return {
@@ -37,7 +40,13 @@ export async function givenStandby(): Promise<Replicated> {
       const addresses = hosts.map((host) => `127.0.0.1:${host === 'nobody' ? 1 : networks[host].port}`)
       return `postgres://${username}:${password}@${addresses}${pathname}?target_session_attrs=${target}`
     },
+    async follow() {
+      const one = await startStandby(primary, dataDir, join(directory, `standby-${more.length}`), SETTINGS)
+      more.push(one)
+      return one
+    },
     async stop() {
+      for (const one of more) await one.stop()
       for (const network of Object.values(networks)) network.close()
       await standby.stop()
       await primary.stop()
