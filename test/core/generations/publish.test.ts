@@ -58,7 +58,7 @@ it('an attempt that was taken over while its machine was suspended leaves the de
     }
   }
   // Neither of its clocks, nor any of its timers, goes on until it is resumed.
-  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] })
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const suspended = await attempt('the first')
   await db.pool.query(`UPDATE generations SET lease_until = now() WHERE id = $1`, [id])

@@ -110,6 +110,12 @@ export async function startBenchStack(own: Environment = {}, scripts = BUILT, se
   }
 }
 
+/** What must not outlive this process. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 async function startProcess(script: readonly string[], variable: string, env: Environment): Promise<Started> {
   const port = env[variable] ?? (await freePort())
   const begun = performance.now()
@@ -119,11 +125,10 @@ async function startProcess(script: readonly string[], variable: string, env: En
   })
   const url = `http://127.0.0.1:${port}`
   const ended = once(child, 'exit')
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  running.add(child)
   const stop = async () => {
-    process.off('exit', kill)
-    kill()
+    running.delete(child)
+    child.kill('SIGKILL')
     await ended
   }
   const isReady = async () => {
@@ -132,7 +137,7 @@ async function startProcess(script: readonly string[], variable: string, env: En
     if (child.exitCode !== null) throw new Error(`${script.join(' ')} ended instead of starting`)
     return ready
   }
-  await until(isReady, `${script.join(' ')} to be ready`, 60_000).catch(async (error) => {
+  await until(isReady, `${script.join(' ')} to be ready`, 240_000).catch(async (error) => {
     await stop()
     throw error
   })

@@ -1,5 +1,5 @@
 import { retryFor } from '../../../lib/retry.js'
-import { untilSharedMoment } from '../../../lib/shared-moments.js'
+import { atSharedMoments } from '../../../lib/shared-moments.js'
 import type { ClaimedGeneration, RunStore } from './ports.js'
 import { LEASE_DOUBT_MS, RUN_TIMES, type RunTimes } from './times.js'
 
@@ -40,17 +40,12 @@ export function keepLease(
     }
   }
   let late: NodeJS.Timeout | undefined
-  let timer: NodeJS.Timeout
-  /** At the same moments as all other leases of this process, so that one statement renews them. */
-  const beatOn = () => {
-    timer = setTimeout(() => {
-      void beat()
-      // A hanging heartbeat would not fail before the lease ends.
-      if (isLate()) late = setTimeout(doubt, CATCH_UP_MS)
-      beatOn()
-    }, untilSharedMoment(heartbeatMs))
-  }
-  beatOn()
+  // With all other leases of this process: one statement renews them.
+  const stopBeating = atSharedMoments(heartbeatMs, () => {
+    void beat()
+    // A hanging heartbeat would not fail before the lease ends.
+    if (isLate()) late = setTimeout(doubt, CATCH_UP_MS)
+  })
   const unwatch = ends.watch(id, () => void beat())
   return {
     /** Aborts when the attempt is no longer ours, or might not be. */
@@ -62,7 +57,7 @@ export function keepLease(
     /** Goes on renewing, but no longer reacts to the notice of the generation's end. */
     ignoreEnds: unwatch,
     stop() {
-      clearTimeout(timer)
+      stopBeating()
       clearTimeout(late)
       unwatch()
     },
