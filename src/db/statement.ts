@@ -32,6 +32,12 @@ export const preparedTexts: ReadonlyMap<string, string> = texts
 export const param = <Name extends string>(name: Name): Placeholder<Name> => sql.placeholder(name)
 
 /**
+ * For FROM: the statement is answered before its commit is on the disk. Only for what holds for seconds, and whose loss in a
+ * crash of Postgres is like its never having come.
+ */
+export const NOT_SYNCED = sql`(SELECT set_config('synchronous_commit', 'off', true)) AS not_synced`
+
+/**
  * A parameter whose value the planner does not see, in a statement that takes long to plan: a plan for one value would
  * look cheaper than one for all, and Postgres would plan anew each time.
  */

@@ -9,7 +9,17 @@ import type { Database } from '../client.js'
 import { PAUSED_BACKEND } from '../pause-conditions.js'
 import { backends as b } from '../schema/workers.js'
 import { isSqlRefusal } from '../sql-state.js'
-import { columns, commaList, insertInto, itemsOf, selectAs, setList, statement, typesOf } from '../statement.js'
+import {
+  columns,
+  commaList,
+  insertInto,
+  itemsOf,
+  NOT_SYNCED,
+  selectAs,
+  setList,
+  statement,
+  typesOf,
+} from '../statement.js'
 
 export const ALIVE = sql`interval '1 millisecond' * ${ALIVE_MS}`
 
@@ -25,7 +35,7 @@ const said = Object.fromEntries(SAID.map((name) => [name, sql`item.${sql.identif
 // A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
 const ANNOUNCE = statement('announce_backends')`
   ${insertInto(b, { ...said, errorAt: sql`CASE WHEN item.error IS NOT NULL THEN now() END` })}
-    FROM ${itemsOf(typesOf(b, ...SAID))}
+    FROM ${itemsOf(typesOf(b, ...SAID))}, ${NOT_SYNCED}
   ON CONFLICT (worker, name) DO UPDATE SET ${setList(b, {
     ...columns(excluded, 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES),
     seenAt: sql`now()`,

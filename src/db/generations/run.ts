@@ -8,7 +8,7 @@ import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { generations as g, putBackAttempts } from '../schema/generations.js'
 import { images } from '../schema/images.js'
 import { usage } from '../schema/ledger.js'
-import { columns, insertInto, param, type RowOf, setList, statement } from '../statement.js'
+import { columns, insertInto, NOT_SYNCED, param, type RowOf, setList, statement } from '../statement.js'
 import { claim, LEASE_UNTIL } from './claim.js'
 import { failStatement } from './end.js'
 import { noteMissingJob } from './missing-jobs.js'
@@ -16,8 +16,9 @@ import { SERVED_BY_OTHER } from './other-backends.js'
 
 const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('attempt')} AND ${g.status} = 'processing'`
 
+// A lease that a crash of Postgres shortens ends early: then another worker takes over, as its attempt's number allows.
 const HEARTBEAT = statement('heartbeat_generation')`
-  UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} WHERE ${OF_ATTEMPT}`
+  UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} FROM ${NOT_SYNCED} WHERE ${OF_ATTEMPT}`
 
 /** Of several attempts. It waits for nobody's lock: one that is locked would hold up the leases of the others. */
 const HEARTBEATS = statement<Pick<ClaimedGeneration, 'id' | 'attempt'>>('heartbeat_generations')`
@@ -26,7 +27,7 @@ const HEARTBEATS = statement<Pick<ClaimedGeneration, 'id' | 'attempt'>>('heartbe
         ON ${g.id} = ours.id AND ${g.attempt} = ours.attempt
      WHERE ${g.status} = 'processing' FOR NO KEY UPDATE OF ${g} SKIP LOCKED
   )
-  UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} FROM ours WHERE ${g.id} = ours.id
+  UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} FROM ours, ${NOT_SYNCED} WHERE ${g.id} = ours.id
   RETURNING ${g.id}, ${g.attempt}`
 
 const ended = alias(g, 'ended')

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type ModelVersion, SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import { SAMPLERS, type Sampler } from '../../../src/core/generations/generation.js'
 import type { ClaimedGeneration, ServedCapabilities } from '../../../src/core/generations/run/ports.js'
@@ -298,6 +298,31 @@ describe('a claimed attempt', () => {
     await other.query('COMMIT')
     other.release()
     expect(await renewed).toEqual([true, false, true, true])
+  })
+
+  it('waits for the disk when it begins and ends, and not when its lease is renewed', async () => {
+    const { pool } = context.db
+    await pool.query(`
+      CREATE TABLE seen_writes (n bigint GENERATED ALWAYS AS IDENTITY, status text, synchronous_commit text);
+      CREATE FUNCTION see_write() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO seen_writes (status, synchronous_commit) VALUES (NEW.status, current_setting('synchronous_commit'));
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER see_write BEFORE UPDATE ON generations FOR EACH ROW EXECUTE FUNCTION see_write()`)
+    onTestFinished(async () => {
+      await pool.query('DROP TRIGGER see_write ON generations; DROP FUNCTION see_write; DROP TABLE seen_writes')
+    })
+    await givenWaiting('personal', 2)
+    const [one, other] = [(await claim()) as ClaimedGeneration, (await claim()) as ClaimedGeneration]
+    const worker = runs()
+    await worker.heartbeat(one.id, one.attempt)
+    await Promise.all([one, other].map(({ id, attempt }) => worker.heartbeat(id, attempt)))
+    await worker.succeed(one, images(one))
+    const { rows } = await pool.query('SELECT status, synchronous_commit AS synced FROM seen_writes ORDER BY n')
+    const renewed = { status: 'processing', synced: 'off' }
+    const begun = { status: 'processing', synced: 'on' }
+    expect(rows).toEqual([begun, begun, renewed, renewed, renewed, { status: 'succeeded', synced: 'on' }])
   })
 
   it('keeps no lease of an attempt whose generation runs again in the same worker', async () => {
