@@ -102,12 +102,14 @@ export async function openFoundation(
   const onPostgresError = (err: Error) => {
     if (isOutage(err)) postgres.failed('pool', err)
   }
-  const db = createDatabase(config.databaseUrl, {
-    maxConnections,
-    onError: onPostgresError,
-    onFault: (err) => faults.noted(err),
-    onSuccess: () => postgres.recovered('pool'),
-  })
+  const openDatabase = (most: number) =>
+    createDatabase(config.databaseUrl, {
+      maxConnections: most,
+      onError: onPostgresError,
+      onFault: (err) => faults.noted(err),
+      onSuccess: () => postgres.recovered('pool'),
+    })
+  const db = openDatabase(maxConnections)
   const faults = faultWatch({
     problem: () => databaseProblem(db),
     onFault: (err) => postgres.failed('statements', err),
@@ -177,6 +179,8 @@ export async function openFoundation(
     db,
     /** For lists and statistics, never for what decides anything. */
     reads: reads ?? db,
+    /** More connections to the same, which the caller closes. */
+    openDatabase,
     queue,
     lock,
     progress: shared ? redisProgressBoard(shared, namespace, availability) : postgresProgressBoard(db),

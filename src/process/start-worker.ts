@@ -65,6 +65,8 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
     ...options,
   })
   const { db, queue, lock, progress, previews } = foundation
+  // Of their own: while the disk of Postgres stands still, claims and ends keep all others.
+  const leases = foundation.openDatabase(1)
   const models = modelStore(db)
   const { needed } = definitionStore(db)
   const isNsfw = async (id: number) => (await models.find(id))?.nsfw ?? false
@@ -77,7 +79,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
   const registry = backendRegistry(db)
   let announcedAt = Number.NEGATIVE_INFINITY
   const ports = {
-    runs: runStore(db, config),
+    runs: runStore(db, config, leases),
     ends,
     backends: {
       ...registry,
@@ -171,6 +173,7 @@ export async function startWorker(config: Config, log: Logger, options: WorkerOp
       await call.close()
       await ends.close()
       await Promise.all([reconciler.stop(), auditEnded])
+      await leases.pool.end().catch(() => undefined)
       await foundation.close()
       await closeHealthPort()
     },

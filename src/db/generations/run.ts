@@ -20,7 +20,7 @@ const OF_ATTEMPT = sql`${g.id} = ${param('id')} AND ${g.attempt} = ${param('atte
 const HEARTBEAT = statement('heartbeat_generation')`
   UPDATE ${g} SET ${setList(g, { leaseUntil: LEASE_UNTIL })} FROM ${NOT_SYNCED} WHERE ${OF_ATTEMPT}`
 
-/** Of several attempts. It waits for nobody's lock: one that is locked would hold up the leases of the others. */
+/** Of any number of attempts. It waits for nobody's lock: one that is locked would hold up the leases of the others. */
 const HEARTBEATS = statement<Pick<ClaimedGeneration, 'id' | 'attempt'>>('heartbeat_generations')`
   WITH ours AS MATERIALIZED (
     SELECT ${g.id} FROM ${g} JOIN unnest(${param('ids')}::text[], ${param('attempts')}::integer[]) AS ours (id, attempt)
@@ -102,7 +102,7 @@ const REQUEUE = statement<{ attempt: number }>('requeue_generation')`
   ), noted AS (${noteMissingJob('requeued')}), kept AS (
     ${notePutBack('requeued', sql`${param('reason')}::text`, sql`${param('counted')}::boolean`)}
   )
-  SELECT attempt, pg_notify(${MOVED}, id) FROM requeued`
+  SELECT attempt FROM requeued`
 
 const PUT_BACKS = statement<{ count: number }>('put_backs_of_generation')`
   SELECT count(*)::integer AS count FROM ${putBackAttempts}
@@ -111,16 +111,21 @@ const PUT_BACKS = statement<{ count: number }>('put_backs_of_generation')`
 const CURRENT_ATTEMPT = statement<RowOf<Pick<typeof g, 'status' | 'attempt'>>>('standing_of_generation')`
   SELECT ${g.status}, ${g.attempt} FROM ${g} WHERE ${g.id} = ${param('id')}`
 
-export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: boolean }): RunStore => {
+/** @param leases over whose connection leases are renewed, which waits for no lock */
+export function runStore(
+  { pool }: Database,
+  { refundFailed }: { readonly refundFailed: boolean },
+  leases: Pick<Database, 'pool'> = { pool },
+): RunStore {
   const notify = noticeSender({ pool })
   const currentAttempt = (id: string) => CURRENT_ATTEMPT.first(pool, { id })
   const renew = async (id: string, attempt: number) => (await HEARTBEAT.count(pool, { id, attempt })) === 1
   /** All leases that are renewed at once share a statement. What it has not renewed, another says for certain. */
   const renewed = batched(async (asked: readonly Pick<ClaimedGeneration, 'id' | 'attempt'>[]) => {
-    const [first] = asked
-    if (first && asked.length === 1) return [renew(first.id, first.attempt)]
     const [ids, attempts] = [asked.map(({ id }) => id), asked.map(({ attempt }) => attempt)]
-    const ours = new Map((await HEARTBEATS.rows(pool, { ids, attempts })).map(({ id, attempt }) => [id, attempt]))
+    const ours = new Map(
+      (await HEARTBEATS.rows(leases.pool, { ids, attempts })).map(({ id, attempt }) => [id, attempt]),
+    )
     return asked.map(({ id, attempt }) => ours.get(id) === attempt || renew(id, attempt))
   })
   /** A retried write finds no row if the first one succeeded and only its answer was lost: that counts as a success. */
@@ -165,7 +170,9 @@ export const runStore = ({ pool }: Database, { refundFailed }: { refundFailed: b
 
     async requeue({ id, attempt }, { reason, countTry, delayMs }) {
       const requeue = { id, attempt, reason, counted: countTry, delaySeconds: delayMs / 1000 }
-      return (await REQUEUE.first(pool, requeue))?.attempt
+      const requeued = await REQUEUE.first(pool, requeue)
+      if (requeued) notify(MOVED, id)
+      return requeued?.attempt
     },
   }
 }
