@@ -31,9 +31,10 @@ export const DATABASE_TIMES = {
 
 type DatabaseTimes = Readonly<typeof DATABASE_TIMES>
 
+// Without JIT: for a plan over many months it compiles for longer than the statement runs.
 const sessionSettings = ({ statementMs, lockMs }: DatabaseTimes) => `
   SET statement_timeout = ${statementMs}; SET lock_timeout = ${lockMs}; SET idle_in_transaction_session_timeout = 5000;
-  SET synchronous_commit = on; SET timezone = 'UTC'`
+  SET synchronous_commit = on; SET timezone = 'UTC'; SET jit = off`
 
 /** Not every platform has these; without them, the time limits above must do. */
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']

@@ -25,7 +25,8 @@ export const outcomeUnknown = (error: unknown): boolean => {
 export const isSqlRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
 
 const MOVED_TO_OTHER_TABLE = '40001'
-const ROUNDS = 3
+/** Of rows that are changed together each may move in a step of its own. */
+const ROUNDS = 20
 
 /** Postgres refuses a statement that waited for a row which then moved to its month, and has changed nothing: the next round finds it there. */
 export async function againIfMoved<T>(work: () => Promise<T>): Promise<T> {

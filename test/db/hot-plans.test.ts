@@ -27,6 +27,9 @@ import { upNextStore } from '../../src/db/up-next/up-next.js'
 import { useDatabase } from '../support/database.js'
 import { aGeneration, type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
 
+/** The newest of a few. */
+const NEWEST_MONTH = 'all of months_pkey'
+
 /** There are few in here. Without statistics any index of the account's keys. */
 const IMAGES = ['images_generation_id_idx_key', 'all of images', 'api_keys_website', 'api_keys_user']
 
@@ -60,9 +63,9 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   // It counts all that waits.
   position: ['generations_queue', 'all of generations'],
   // Without statistics any index of the user's own.
-  history: ['generations_history', 'generations_history_of_model', 'images_generation_id_idx_key'],
-  'history of a status': ['generations_history_of_status', 'images_generation_id_idx_key'],
-  'history of a model': ['generations_history_of_model', 'images_generation_id_idx_key'],
+  history: ['generations_history', 'generations_history_of_model', 'images_generation_id_idx_key', NEWEST_MONTH],
+  'history of a status': ['generations_history_of_status', 'images_generation_id_idx_key', NEWEST_MONTH],
+  'history of a model': ['generations_history_of_model', 'images_generation_id_idx_key', NEWEST_MONTH],
   // Of the past only the newest are read; of the present all, like positions.
   overview: [
     ...['generations_processing', 'generations_newest_succeeded', 'generations_newest_failed', 'users_pkey'],
@@ -80,9 +83,9 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'generations_newest_failed',
     ...['api_keys_pkey', 'api_keys_website', 'api_keys_user'],
   ],
-  images: [...IMAGES, 'generations_history_of_status'],
-  'search of images': [...IMAGES, 'generations_history_of_status'],
-  'search of a model’s images': [...IMAGES, ...SORTED],
+  images: [...IMAGES, 'generations_history_of_status', NEWEST_MONTH],
+  'search of images': [...IMAGES, 'generations_history_of_status', NEWEST_MONTH],
+  'search of a model’s images': [...IMAGES, ...SORTED, NEWEST_MONTH],
   'images of a folder': ['images_pkey', 'generations_pkey', ...IMAGES],
   'images put into a folder': ['images_pkey', 'generations_pkey', ...IMAGES, ...SORTED],
   deletion: ['images_pkey', 'generations_pkey'],

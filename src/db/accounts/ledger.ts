@@ -8,7 +8,7 @@ import {
 import type { AdjustOutcome, GrantOutcome, OperatorCredits } from '../../core/operator/credits.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
-import { inMonthOf } from '../months.js'
+import { inMonthOf, isNewest, newestOf } from '../months.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { allGenerations as g } from '../schema/generations.js'
 import { allImages as i } from '../schema/images.js'
@@ -29,14 +29,17 @@ const entriesOf = <Row extends { readonly id: number }>(rows: readonly Row[], li
   )
 
 /** An account's ledger, without the operator's references. */
-export const ledgerStore = ({ orm }: Database): LedgerStore => ({
+export const ledgerStore = ({ orm, pool }: Database): LedgerStore => ({
   async entries(accountId, { limit, after: [before] = [] }) {
-    const rows = await orm
-      .select({ ...LEDGER_ENTRY, id: l.id })
-      .from(l)
-      .where(and(eq(l.userId, accountId), before === undefined ? undefined : lt(l.id, before)))
-      .orderBy(desc(l.id))
-      .limit(limit + 1)
+    const earlier = before === undefined ? undefined : lt(l.id, before)
+    const rows = await newestOf(pool, limit + 1, (isLive) =>
+      orm
+        .select({ ...LEDGER_ENTRY, id: l.id })
+        .from(l)
+        .where(and(eq(l.userId, accountId), earlier, isLive ? isNewest(l) : undefined))
+        .orderBy(desc(l.id))
+        .limit(limit + 1),
+    )
     return entriesOf(rows, limit)
   },
 })
@@ -139,7 +142,7 @@ const DAYS = statement<{ day: string; spent: number }>('spending_by_day')`
     ) by_day ON by_day.submitted AT TIME ZONE 'UTC' = day
    ORDER BY day`
 
-const ENTRY = {
+const entryOf = (isLive: boolean) => ({
   ...LEDGER_ENTRY,
   id: l.id,
   prompt: sql<string | null>`left(${g.prompt}, ${PROMPT_BEGINNING})`,
@@ -152,19 +155,22 @@ const ENTRY = {
   keyName: k.name,
   keyHint: k.hint,
   slug: sql<string | null>`(SELECT ${i.slug} FROM ${i}
-    WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${i.removedAt} IS NULL ORDER BY ${i.idx} LIMIT 1)`,
-}
+    WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g, isLive)} AND ${i.removedAt} IS NULL ORDER BY ${i.idx} LIMIT 1)`,
+})
 
 export const spendingStore = ({ orm, pool }: Database): SpendingStore => ({
   async entries(accountId, { limit, after: [before] = [] }) {
-    const rows = await orm
-      .select(ENTRY)
-      .from(l)
-      .leftJoin(g, and(eq(g.id, l.generationId), inMonthOf(g, l)))
-      .leftJoin(k, eq(k.id, g.apiKeyId))
-      .where(and(eq(l.userId, accountId), before === undefined ? undefined : lt(l.id, before)))
-      .orderBy(desc(l.id))
-      .limit(limit + 1)
+    const earlier = before === undefined ? undefined : lt(l.id, before)
+    const rows = await newestOf(pool, limit + 1, (isLive) =>
+      orm
+        .select(entryOf(isLive))
+        .from(l)
+        .leftJoin(g, and(eq(g.id, l.generationId), inMonthOf(g, l, isLive)))
+        .leftJoin(k, eq(k.id, g.apiKeyId))
+        .where(and(eq(l.userId, accountId), earlier, isLive ? isNewest(l) : undefined))
+        .orderBy(desc(l.id))
+        .limit(limit + 1),
+    )
     return entriesOf(rows, limit)
   },
 

@@ -4,7 +4,7 @@ import type { GalleryStore, Neighbours, OwnImage, Shape } from '../../core/galle
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { type HistoryPosition, MADE_FROM, matching, microseconds, ORDER, placeOf } from '../generations/history.js'
-import { inMonthOf } from '../months.js'
+import { inMonthOf, isNewest, newestOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { allGenerations as g } from '../schema/generations.js'
@@ -77,44 +77,48 @@ export const galleryStore = (db: Database, reads: ReadDatabase = db): GallerySto
     const [behind, direction] = order === 'newest' ? [sql`<`, sql`DESC`] : [sql`>`, sql`ASC`]
     const there = sql`(${at.createdAt}, ${at.seq})`
     const inOrder = sql`${at.createdAt} ${direction}, ${at.seq} ${direction}`
-    const own = and(
-      folder === undefined
-        ? matching(accountId, { ...filter, status: 'succeeded' })
-        : sql`${fi.folderId} = (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, folder)})`,
-      folder === undefined || !since ? undefined : sql`${fi.createdAt} >= ${since}`,
-      folder === undefined || !until ? undefined : sql`${fi.createdAt} < ${until}`,
-      after && sql`${there} ${behind}= ${placeOf(after)}`,
-    )
+    const own = (isLive: boolean) =>
+      and(
+        isLive ? isNewest(g) : undefined,
+        folder === undefined
+          ? matching(accountId, { ...filter, status: 'succeeded' })
+          : sql`${fi.folderId} = (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, folder)})`,
+        folder === undefined || !since ? undefined : sql`${fi.createdAt} >= ${since}`,
+        folder === undefined || !until ? undefined : sql`${fi.createdAt} < ${until}`,
+        after && sql`${there} ${behind}= ${placeOf(after)}`,
+      )
     const sought = and(
       prompt === undefined ? undefined : sql`lower(${g.prompt}) LIKE lower(${`%${literally(prompt)}%`})`,
       madeOn && sql`${madeOnOf(account)} = ${madeOn}`,
       shape && SHAPES[shape],
       folder === undefined || modelVersionId === undefined ? undefined : eq(g.modelVersionId, modelVersionId),
     )
-    const where = and(
-      sought ?? own,
-      after && sql`(${there} ${behind} ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`,
-    )
+    const where = (isLive: boolean) =>
+      and(sought ?? own(isLive), after && sql`(${there} ${behind} ${placeOf(after)} OR ${i.idx} > ${after[2]}::bigint)`)
     // Under the table's own name: what is selected and sought reads its columns either way.
-    const searched = sql`(SELECT * FROM ${at} WHERE ${own} ORDER BY ${inOrder} LIMIT ${SEARCHED}) AS ${at}`
-    const from = sql`${sought ? searched : at}`
-    const joined =
+    const searched = (isLive: boolean) =>
+      sql`(SELECT * FROM ${at} WHERE ${own(isLive)} ORDER BY ${inOrder} LIMIT ${SEARCHED}) AS ${at}`
+    const from = (isLive: boolean) => sql`${sought ? searched(isLive) : at}`
+    const joined = (isLive: boolean) =>
       folder === undefined
-        ? sql`${from} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${SHOWN}`
-        : sql`${from} JOIN ${i} ON ${i.slug} = ${fi.slug} AND ${SHOWN} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}`
+        ? sql`${from(isLive)} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${inMonthOf(i, g, isLive)} AND ${SHOWN}`
+        : sql`${from(isLive)} JOIN ${i} ON ${i.slug} = ${fi.slug} AND ${SHOWN} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}`
     const place = { at: microseconds(at.createdAt), seq: at.seq }
-    const rows = await queryOnce<OwnImage & HistoryPosition & { readonly idx: number }>(
-      reads.pool,
-      sql`
-        SELECT ${selectAs({ ...place, ...imageOf(account), idx: i.idx })} FROM ${joined}
-         WHERE ${where} ORDER BY ${inOrder}, ${i.idx} LIMIT ${limit + 1}`,
-    )
+    const read = (isLive: boolean) =>
+      queryOnce<OwnImage & HistoryPosition & { readonly idx: number }>(
+        reads.pool,
+        sql`
+          SELECT ${selectAs({ ...place, ...imageOf(account), idx: i.idx })} FROM ${joined(isLive)}
+           WHERE ${where(isLive)} ORDER BY ${inOrder}, ${i.idx} LIMIT ${limit + 1}`,
+      )
+    const isNewestFirst = folder === undefined && order === 'newest'
+    const rows = await (isNewestFirst ? newestOf(reads.pool, limit + 1, read) : read(false))
     const toImage = ({ at: _at, seq: _seq, idx: _idx, ...image }: (typeof rows)[number]) => image
     const page = pageOf(rows, limit, toImage, ({ at, seq, idx }) => [at, seq, idx])
     if (page.next || !sought) return page
     // Under the table's own name, too: the place is computed of that row only.
     const last = sql`
-      SELECT ${at.createdAt}, ${at.seq} FROM ${at} WHERE ${own} ORDER BY ${inOrder} OFFSET ${SEARCHED - 1} LIMIT 1`
+      SELECT ${at.createdAt}, ${at.seq} FROM ${at} WHERE ${own(false)} ORDER BY ${inOrder} OFFSET ${SEARCHED - 1} LIMIT 1`
     const [end] = await queryOnce<HistoryPosition>(reads.pool, sql`SELECT ${selectAs(place)} FROM (${last}) AS ${at}`)
     return { items: page.items, next: end && [end.at, end.seq, MAX_INDEX] }
   },

@@ -5,7 +5,7 @@ import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/
 import type { GenerationFilter as ListFilter } from '../../core/operator/generations.js'
 import { type PageRequest, pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
-import { inMonthOf } from '../months.js'
+import { inMonthOf, isNewest, newestOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import {
@@ -33,22 +33,23 @@ export interface HistoryPosition {
 
 export const MADE_FROM = columns(g, 'modelVersionId', 'modelName', 'filename', ...PARAMETER_NAMES)
 
-const GENERATION = selectAs({
-  ...PLACE,
-  ...MADE_FROM,
-  ...columns(g, 'id', 'lane', 'metered', 'status', 'batchSize', 'seed', 'error'),
-  ...columns(g, 'createdAt', 'startedAt', 'finishedAt'),
-  charged: g.cost,
-  refunded: sql`coalesce((SELECT ${l.delta} FROM ${l}
-    WHERE ${l.generationId} = ${g.id} AND ${inMonthOf(l, g)} AND ${l.kind} = 'refund'), 0)`,
-  images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
+const generationOf = (isLive: boolean) =>
+  selectAs({
+    ...PLACE,
+    ...MADE_FROM,
+    ...columns(g, 'id', 'lane', 'metered', 'status', 'batchSize', 'seed', 'error'),
+    ...columns(g, 'createdAt', 'startedAt', 'finishedAt'),
+    charged: g.cost,
+    refunded: sql`coalesce((SELECT ${l.delta} FROM ${l}
+    WHERE ${l.generationId} = ${g.id} AND ${inMonthOf(l, g, isLive)} AND ${l.kind} = 'refund'), 0)`,
+    images: sql`coalesce(CASE WHEN ${g.status} = 'succeeded' THEN (
     SELECT jsonb_agg(jsonb_build_object('slug', ${i.slug}, 'seed', ${i.seed}, 'width', ${i.width},
            'height', ${i.height}, 'hasThumbnail', ${i.hasThumbnail}, 'isPrivate', ${i.isPrivate}) ORDER BY ${i.idx})
-      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL) END, '[]')`,
-})
+      FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g, isLive)} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL) END, '[]')`,
+  })
 
 const FIND_GENERATION = statement<PastGeneration & HistoryPosition>('find_own_generation')`
-  SELECT ${GENERATION} FROM ${g} WHERE ${g.id} = ${param('id')} AND ${g.userId} = ${param('accountId')}`
+  SELECT ${generationOf(false)} FROM ${g} WHERE ${g.id} = ${param('id')} AND ${g.userId} = ${param('accountId')}`
 
 const toGeneration = ({ at: _at, seq: _seq, ...generation }: PastGeneration & HistoryPosition): PastGeneration =>
   generation
@@ -71,9 +72,12 @@ export const historyStore = (db: Database, reads: ReadDatabase = db): HistorySto
 
   async generations(accountId, filter, { limit, after }) {
     const where = and(matching(accountId, filter), after && sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
-    const rows = await queryOnce<PastGeneration & HistoryPosition>(
-      reads.pool,
-      sql`SELECT ${GENERATION} FROM ${g} WHERE ${where} ORDER BY ${ORDER} LIMIT ${limit + 1}`,
+    const rows = await newestOf(reads.pool, limit + 1, (isLive) =>
+      queryOnce<PastGeneration & HistoryPosition>(
+        reads.pool,
+        sql`SELECT ${generationOf(isLive)} FROM ${g} WHERE ${and(where, isLive ? isNewest(g) : undefined)}
+             ORDER BY ${ORDER} LIMIT ${limit + 1}`,
+      ),
     )
     return pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])
   },

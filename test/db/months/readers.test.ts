@@ -55,6 +55,15 @@ const READERS: Readonly<Record<string, (db: Database, given: Given) => Promise<u
   ],
   'a generation of the history': (db, { user, succeeded }) => historyStore(db).generation(user.id, succeeded),
   'the history': (db, { user }) => historyStore(db).generations(user.id, {}, PAGE),
+  'a page of the history that is live': (db, { user }) =>
+    historyStore(db).generations(user.id, {}, { limit: 1, after: undefined }),
+  'a page of the gallery that is live': (db, { user }) =>
+    galleryStore(db).images(user.id, {}, { limit: 1, after: undefined }),
+  'the pages of the history': async (db, { user }) => {
+    const first = await historyStore(db).generations(user.id, {}, { limit: 1, after: undefined })
+    const second = await historyStore(db).generations(user.id, {}, { limit: 1, after: first.next })
+    return [first, second, await historyStore(db).generations(user.id, {}, { limit: 1, after: second.next })]
+  },
   'the history of a status': (db, { user }) => historyStore(db).generations(user.id, { status: 'failed' }, PAGE),
   'the gallery': (db, { user }) => galleryStore(db).images(user.id, {}, PAGE),
   'the gallery, the oldest first': (db, { user }) => galleryStore(db).images(user.id, {}, PAGE, 'oldest'),
