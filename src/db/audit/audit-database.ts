@@ -99,6 +99,9 @@ const END = sql`
 
 const PROGRESS = sql`SELECT ${selectAs(columns(auditProgress, 'seq', 'ledgerId'))} FROM ${auditProgress}`
 
+/** Of the entry `l`: none that has moved is newer. */
+export const NEWER_THAN_MOVED = 'l.id > (SELECT coalesce(max(id), 0) FROM all_credit_ledger WHERE month IS NOT NULL)'
+
 /** `start` and `end` are for the progress, which is of the live tables alone. */
 interface Part {
   readonly slice: Slice
@@ -120,7 +123,7 @@ export async function partsToAudit(db: AuditDatabase, whole: boolean): Promise<P
       positionOf(
         db,
         sql.raw(
-          `SELECT (SELECT ${of}(seq) FROM ${tables.generations}) AS seq, (SELECT ${of}(id) FROM ${tables.ledger}) AS "ledgerId"`,
+          `SELECT (SELECT ${of}(seq) FROM ${tables.generations} g) AS seq, (SELECT ${of}(id) FROM ${tables.ledger} l) AS "ledgerId"`,
         ),
       )
     ofMonths.push(...(await partsOf(db, tables, await edge('min'), await edge('max'))).map(({ slice }) => ({ slice })))
@@ -134,7 +137,7 @@ async function partsOf(db: AuditDatabase, tables: Tables, from: AuditPosition, l
   // Of entries few may be left between those that have moved.
   const entriesFrom = (id: number) =>
     sql.raw(
-      `SELECT max(id) + 1 AS "ledgerId" FROM (SELECT id FROM ${tables.ledger} WHERE id >= ${id} ORDER BY id LIMIT ${SLICE}) e`,
+      `SELECT max(id) + 1 AS "ledgerId" FROM (SELECT id FROM ${tables.ledger} l WHERE id >= ${id} ORDER BY id LIMIT ${SLICE}) e`,
     )
   while (start.seq + SLICE < last.seq || start.ledgerId + SLICE < last.ledgerId) {
     const { ledgerId } = await positionOf(db, entriesFrom(start.ledgerId))
@@ -158,20 +161,23 @@ const LIVE = {
   images: 'images',
   usage: 'usage',
   ledger: 'credit_ledger',
-  /** Where the entry before one of these most likely is. */
+  /** Where the entry `l` before an entry `e` of these is looked for first, and when it is surely that one. */
   near: 'credit_ledger',
+  isNearest: NEWER_THAN_MOVED,
 }
 type Tables = typeof LIVE
 
-/** Those of a month: all that hangs on a generation is in the same ones. */
+/** All that hangs on a generation is in the same month as it. Read through the partitioned tables: on those of a month alone nobody has rights. */
 function tablesOf(month: string): Tables {
-  const suffix = month.slice(0, 7).replace('-', '_')
+  const of = (table: string) => `(SELECT * FROM ${table} WHERE month = '${month}')`
   return {
-    generations: `generations_${suffix}`,
-    images: `images_${suffix}`,
-    usage: `usage_${suffix}`,
-    ledger: `credit_ledger_${suffix}`,
+    generations: of('all_generations'),
+    images: of('all_images'),
+    usage: of('all_usage'),
+    ledger: of('all_credit_ledger'),
     near: `(SELECT * FROM all_credit_ledger WHERE month = '${month}' OR month IS NULL)`,
+    isNearest: `l.id > (SELECT coalesce(max(id), 0) FROM all_credit_ledger WHERE month < '${month}')
+      AND e.id < (SELECT coalesce(min(id), 9223372036854775807) FROM all_credit_ledger WHERE month > '${month}')`,
   }
 }
 
@@ -182,11 +188,11 @@ export type Slice = ReturnType<typeof sliceOf>
 function sliceOf(tables: Tables, from: AuditPosition, to?: AuditPosition) {
   // Each status has its own index, and so have the generations that have not ended.
   const ended = (status: string) =>
-    `SELECT * FROM ${tables.generations} WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`
+    `SELECT * FROM ${tables.generations} g WHERE status = '${status}' AND seq >= ${from.seq} ${to ? `AND seq < ${to.seq}` : ''}`
   const active = `UNION ALL SELECT * FROM generations WHERE ${NOT_ENDED}`
   return {
     generations: `(${ended('succeeded')} UNION ALL ${ended('failed')} ${to || tables !== LIVE ? '' : active})`,
-    ledger: `(SELECT * FROM ${tables.ledger} WHERE id >= ${from.ledgerId} ${to ? `AND id < ${to.ledgerId}` : ''})`,
+    ledger: `(SELECT * FROM ${tables.ledger} l WHERE id >= ${from.ledgerId} ${to ? `AND id < ${to.ledgerId}` : ''})`,
     tables,
   }
 }

@@ -3,7 +3,7 @@ import { CANCELED, IMAGE_REFUSED } from '../../core/generations/failure-reason.j
 import { MAX_SEED, SIZE_STEP } from '../../core/generations/generation.js'
 import { MAX_DEATHS, MAX_TRIES } from '../../core/generations/run/times.js'
 import { FAILING } from '../../core/webhooks/webhook.js'
-import { NOT_ENDED, type Slice } from './audit-database.js'
+import { NEWER_THAN_MOVED, NOT_ENDED, type Slice } from './audit-database.js'
 
 /** Over everything, or over one slice: one row per violation, with one column that names it. */
 type Query = string | ((slice: Slice) => string)
@@ -35,12 +35,18 @@ const GRACES = `ARRAY(SELECT make_interval(days => n) FROM generate_series(0, 30
 const OVERDUE = `interval '5 minutes'`
 
 /**
- * Of the newest such entry; 0: there is none. Looked for in a part of the ledger first: that is the newest of all unless the account
- * has older ones elsewhere, and to look into each month for each entry would take long.
+ * Of the newest entry that is `which`; 0: there is none. Only where `table` does not surely have that one are all months looked
+ * through, for to do so for each entry would take long.
  */
-const last = (column: 'balance' | 'expiring_balance', table: string, which: string) => `coalesce((
-  SELECT l.${column} FROM ${table} l WHERE ${which} AND l.${column} IS NOT NULL ORDER BY l.id DESC LIMIT 1), 0)`
-const EARLIER = 'l.user_id = e.user_id AND l.id < e.id'
+const last = (column: 'balance' | 'expiring_balance', which: string, table: string, isSure: string) => {
+  const newestOf = (from: string, and: string) => `(
+    SELECT l.${column} FROM ${from} l WHERE ${which} AND l.${column} IS NOT NULL ${and} ORDER BY l.id DESC LIMIT 1)`
+  return `coalesce(${newestOf(table, `AND ${isSure}`)}, ${newestOf('all_credit_ledger', '')}, 0)`
+}
+const lastOfUser = (column: 'balance' | 'expiring_balance') =>
+  last(column, 'l.user_id = u.id', 'credit_ledger', NEWER_THAN_MOVED)
+const lastBefore = (column: 'balance' | 'expiring_balance', { near, isNearest }: Slice['tables']) =>
+  last(column, 'l.user_id = e.user_id AND l.id < e.id', near, isNearest)
 
 /** @param refundFailed whether a failed generation needs a refund, as a canceled one always does */
 export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Query>> => ({
@@ -49,12 +55,10 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
   // The last entry has the sum, because the balances add up (next check).
   'balance-is-sum-of-ledger': `
     SELECT u.username FROM users u
-     WHERE u.credits <> ${last('balance', 'credit_ledger', 'l.user_id = u.id')}
-       AND u.credits <> ${last('balance', 'all_credit_ledger', 'l.user_id = u.id')}`,
+     WHERE u.credits <> ${lastOfUser('balance')}`,
   'ledger-balances-add-up': ({ ledger, tables }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
-     WHERE e.balance <> e.delta + ${last('balance', tables.near, EARLIER)}
-       AND e.balance <> e.delta + ${last('balance', 'all_credit_ledger', EARLIER)}`,
+     WHERE e.balance <> e.delta + ${lastBefore('balance', tables)}`,
   // Only an operator's correction, or a payment that was taken back, may leave an account with less than nothing.
   'no-negative-balance': ({ ledger }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
@@ -65,12 +69,9 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
   // Entries of a release that knows of no credits that expire have no such balance.
   'expiring-credits-add-up': ({ ledger, tables }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
-     WHERE e.expiring_balance < 0
-        OR e.expiring_balance <> e.expiring_delta + ${last('expiring_balance', tables.near, EARLIER)}
-       AND e.expiring_balance <> e.expiring_delta + ${last('expiring_balance', 'all_credit_ledger', EARLIER)}
+     WHERE e.expiring_balance < 0 OR e.expiring_balance <> e.expiring_delta + ${lastBefore('expiring_balance', tables)}
     UNION ALL SELECT u.username FROM users u
-     WHERE u.expiring_credits <> ${last('expiring_balance', 'credit_ledger', 'l.user_id = u.id')}
-       AND u.expiring_credits <> ${last('expiring_balance', 'all_credit_ledger', 'l.user_id = u.id')}`,
+     WHERE u.expiring_credits <> ${lastOfUser('expiring_balance')}`,
   // The reference names the period, and what was granted in it so far.
   'periods-are-granted-once': ({ ledger }) => `
     SELECT 'ledger entry ' || e.id FROM ${ledger} e
@@ -194,7 +195,7 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
   'metered-images-are-counted-once': ({ generations, tables }) => `
     SELECT g.id FROM ${generations} g
       LEFT JOIN LATERAL (SELECT api_key_id, user_id, model_version_id, count(*) AS n
-                           FROM ${tables.usage} WHERE generation_id = g.id GROUP BY 1, 2, 3) u ON true
+                           FROM ${tables.usage} c WHERE generation_id = g.id GROUP BY 1, 2, 3) u ON true
      WHERE coalesce(u.n, 0) <> CASE WHEN g.metered AND g.status = 'succeeded' THEN g.batch_size ELSE 0 END
         OR (u.api_key_id, u.user_id, u.model_version_id) <> (g.api_key_id, g.user_id, g.model_version_id)
      GROUP BY g.id`,
