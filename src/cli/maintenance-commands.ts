@@ -97,13 +97,14 @@ async function maintain(
     told = generations
     tell(`${generations} generations have moved.`)
   })
-  const { generations, months } = moved
+  const { generations, left, months } = moved
   const added = months.length > 0 ? ` New months: ${months.map((it) => it.slice(0, 7)).join(', ')}.` : ''
+  const inUse = left > 0 ? ` In use, and not moved: ${plural(left, 'generation')}. Run this again later.` : ''
   return {
-    json: { generations, months },
+    json: { generations, left, months },
     text:
-      generations > 0
-        ? `Moved to their months: ${plural(generations, 'generation')}.${added}`
+      generations > 0 || left > 0
+        ? `Moved to their months: ${plural(generations, 'generation')}.${added}${inUse}`
         : 'Nothing is to be moved.',
   }
 }

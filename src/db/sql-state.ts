@@ -24,7 +24,8 @@ export const outcomeUnknown = (error: unknown): boolean => {
  */
 export const isSqlRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
 
-const MOVED_TO_OTHER_TABLE = '40001'
+/** The row has moved to another table; or it and others were locked in another order by who moves them, which is a deadlock. */
+const MOVED_MEANWHILE = /^(40001|40P01)$/
 /** Of rows that are changed together each may move in a step of its own. */
 const ROUNDS = 20
 
@@ -34,7 +35,7 @@ export async function againIfMoved<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (sqlState(error) !== MOVED_TO_OTHER_TABLE || round === ROUNDS) throw error
+      if (!MOVED_MEANWHILE.test(sqlState(error) ?? '') || round === ROUNDS) throw error
     }
   }
 }

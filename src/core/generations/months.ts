@@ -28,6 +28,8 @@ interface EndedGenerations {
 /** What was done. */
 export interface MovedToMonths {
   generations: number
+  /** Those that somebody held. */
+  left: number
   /** Those that got tables. */
   readonly months: string[]
 }
@@ -47,7 +49,7 @@ export async function moveToMonths(
   signal: AbortSignal,
   onStep: (moved: MovedToMonths) => unknown = () => undefined,
 ): Promise<MovedToMonths> {
-  const moved: MovedToMonths = { generations: 0, months: [] }
+  const moved: MovedToMonths = { generations: 0, left: 0, months: [] }
   const known = new Set<string>()
   for (let after = 0; !signal.aborted; ) {
     const began = performance.now()
@@ -57,7 +59,9 @@ export async function moveToMonths(
       if (!known.has(month) && (await store.add(month))) moved.months.push(month)
       known.add(month)
     }
-    moved.generations += await store.move(ids)
+    const done = await store.move(ids)
+    moved.generations += done
+    moved.left += ids.length - done
     after = last
     await onStep(moved)
     await delay(Math.max(MIN_PAUSE_MS, (performance.now() - began) * PAUSE), undefined, { signal }).catch(
@@ -82,7 +86,8 @@ export function startMonths({ lease, store, liveMonths, log, onFault }: Ports): 
   return repeatedly(async (signal) => {
     if (!(await lease.begin(holder))) return
     const moved = await moveToMonths(store, liveMonths, signal, () => lease.goOn(holder))
-    if (moved.generations > 0) log.info({ ...moved }, 'what has ended for months was moved to its months')
+    if (moved.generations > 0 || moved.left > 0)
+      log.info({ ...moved }, 'what has ended for months was moved to its months')
     if (!signal.aborted) await lease.end(holder, false)
   }, onFault)
 }

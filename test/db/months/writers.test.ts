@@ -138,7 +138,7 @@ describe('the move', () => {
     expect(moved.generations).toBeGreaterThanOrEqual(1)
     expect(await monthOf(id)).not.toBeNull()
     expect([await monthOf(today.id), await monthOf(waiting.id)]).toEqual([null, null])
-    expect(await move(easel.db)).toEqual({ generations: 0, months: [] })
+    expect(await move(easel.db)).toEqual({ generations: 0, left: 0, months: [] })
     await cancelStore(easel.db).cancel(waiting.id, 'Canceled.', { onlyQueued: true })
     expect(await violations()).toEqual([])
   })
