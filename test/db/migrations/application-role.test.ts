@@ -56,6 +56,21 @@ describe.each([true, false].filter((redis) => !redis || redisAvailable))(
   },
 )
 
+it('nobody but the owner and the user of APP_DATABASE_URL moves rows to months, also after a restore without rights', async () => {
+  const { url, applicationUrl } = await given()
+  const db = createDatabase(url, { maxConnections: 1, onError: () => undefined })
+  await db.pool.query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO PUBLIC')
+  await grantApplicationRole(url, applicationUrl)
+  const { username } = new URL(applicationUrl)
+  const may = async (role: string, what: string) =>
+    (await db.pool.query('SELECT has_function_privilege($1, $2, $3) AS may', [role, what, 'EXECUTE'])).rows[0].may
+  for (const what of ['add_month(date)', 'move_to_months(text[])']) {
+    expect(await may('public', what)).toBe(false)
+    expect(await may(decodeURIComponent(username), what)).toBe(true)
+  }
+  await db.pool.end()
+})
+
 it('the user of APP_DATABASE_URL keeps its password if the URL has none, and must be named', async () => {
   const { url, applicationUrl } = await given()
   await grantApplicationRole(url, applicationUrl)
