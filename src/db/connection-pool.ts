@@ -101,24 +101,29 @@ export class ConnectionPool {
     }
   }
 
-  /** Runs a statement on any connection; again if a row that it waited for has moved to its month. @throws pg.DatabaseError, or the connection's error; the callbacks are told */
-  query = async <Row extends pg.QueryResultRow = pg.QueryResult['rows'][0]>(
+  /** Runs a statement once, on any connection. @throws pg.DatabaseError, or the connection's error; the callbacks are told */
+  ask = async <Row extends pg.QueryResultRow = pg.QueryResult['rows'][0]>(
     config: string | pg.QueryConfig,
     values?: readonly unknown[],
-  ) =>
-    againIfMoved(async () => {
-      const client = await this.connect()
-      try {
-        const answer = await client.query<Row>(config as pg.QueryConfig, values as unknown[])
-        client.release(!this.#current.has(client))
-        this.#options.onSuccess?.()
-        return answer
-      } catch (error) {
-        this.noteFailure(error)
-        client.release(!isSqlRefusal(error))
-        throw error
-      }
-    })
+  ) => {
+    const client = await this.connect()
+    try {
+      const answer = await client.query<Row>(config as pg.QueryConfig, values as unknown[])
+      client.release(!this.#current.has(client))
+      this.#options.onSuccess?.()
+      return answer
+    } catch (error) {
+      this.noteFailure(error)
+      client.release(!isSqlRefusal(error))
+      throw error
+    }
+  }
+
+  /** Like `ask`; again if a row that the statement waited for has moved to its month. */
+  query = <Row extends pg.QueryResultRow = pg.QueryResult['rows'][0]>(
+    config: string | pg.QueryConfig,
+    values?: readonly unknown[],
+  ) => againIfMoved(() => this.ask<Row>(config, values))
 
   /** Tells whom it concerns of a statement that failed. */
   noteFailure = (error: unknown): void => {
