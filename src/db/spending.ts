@@ -26,11 +26,11 @@ export const isInSpan = (moment: SQLWrapper) => sql`${moment} >= ${param('from')
   AND ${moment} < (${param('to')}::date + 1)::timestamp AT TIME ZONE 'UTC'`
 
 /**
- * Which months may have rows of these days: Postgres reads no others. With the day before, since what belongs to a generation may
- * come up to an hour after its submit.
+ * Which months may have rows of these days: Postgres reads no others. With a week before, since what belongs to a generation may
+ * come until its deadline, which is seven days after its submit at most.
  */
 export const monthInSpan = ({ month }: { readonly month: SQLWrapper }) => sql`(${month} IS NULL OR ${month}
-  BETWEEN date_trunc('month', ${param('from')}::date::timestamp - interval '1 day')::date AND ${param('to')}::date)`
+  BETWEEN date_trunc('month', ${param('from')}::date::timestamp - interval '8 days')::date AND ${param('to')}::date)`
 
 type Generations = typeof live | typeof allGenerations
 
