@@ -1,4 +1,4 @@
-/** How rows move to the tables of their month; `migrations/0065_month_tables.sql` has the two functions that do it. */
+/** How rows move to the tables of their month; `migrations/0066_month_tables.sql` has the two functions that do it. */
 import { sql } from 'drizzle-orm'
 import type { MonthStore } from '../../core/generations/months.js'
 import type { Database } from '../client.js'
@@ -26,22 +26,28 @@ const ADD = statement<{ isNew: boolean }>('add_month')`SELECT add_month(${param(
 
 const MOVE = statement<{ moved: number }>('move_to_months')`SELECT move_to_months(${param('ids')}::text[]) AS moved`
 
-/** Somebody holds one of the rows for longer than this waits: a lock's time, a deadlock, or a statement's time. */
+/** Somebody holds one of the rows for longer than this waits, or a step is too long: a lock's time, a deadlock, or a statement's time. */
 const IS_BUSY = /^(55P03|40P01|57014)$/
 
-export const monthStore = ({ pool }: Database): MonthStore => ({
-  async next(liveMonths, after) {
-    const { ids = [], months = [], last = null } = (await NEXT.first(pool, { liveMonths, after })) ?? {}
-    return { ids, months, last: last ?? after }
-  },
-
-  add: async (month) => (await ADD.first(pool, { month }))?.isNew ?? false,
-
-  async move(ids) {
+export function monthStore({ pool }: Database): MonthStore {
+  /** Of a step that fails all but a few can be moved by themselves. */
+  async function move(ids: readonly string[]): Promise<number> {
     const done = await MOVE.first(pool, { ids }).catch((error) => {
       if (IS_BUSY.test(sqlState(error) ?? '')) return undefined
       throw error
     })
-    return done?.moved ?? 0
-  },
-})
+    if (done) return done.moved
+    const half = Math.ceil(ids.length / 2)
+    return ids.length === 1 ? 0 : (await move(ids.slice(0, half))) + (await move(ids.slice(half)))
+  }
+
+  return {
+    async next(liveMonths, after) {
+      const { ids = [], months = [], last = null } = (await NEXT.first(pool, { liveMonths, after })) ?? {}
+      return { ids, months, last: last ?? after }
+    },
+
+    add: async (month) => (await ADD.first(pool, { month }))?.isNew ?? false,
+    move,
+  }
+}

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
+import { monthStore } from '../../../src/db/generations/months.js'
 import { imagePrivacy } from '../../../src/db/images/privacy.js'
 import { useEasel } from '../../cli/easel.js'
 import { givenSucceeded } from '../../cli/given-images.js'
@@ -53,4 +54,19 @@ it('easel maintenance says what was in use, and moves it the next time', async (
   holder.release()
   expect(await easel.text('maintenance --live-months 1')).toBe('Moved to their months: 1 generation.')
   expect(await easel.text('maintenance --live-months 1')).toBe('Nothing is to be moved.')
+})
+
+it('what hangs on a generation and is held keeps no other from moving', async () => {
+  const other = (await givenSucceeded(easel, await givenUser(easel.db), { width: 8, height: 8 })).id
+  await age(easel.db)
+  const holder = await easel.db.pool.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT FROM images WHERE generation_id = $1 FOR UPDATE', [id])
+  const { move, add, next } = monthStore(easel.db)
+  const due = await next(1, 0)
+  for (const month of due.months) await add(month)
+  expect(await move(due.ids)).toBe(1)
+  expect(await rows('SELECT id FROM all_generations WHERE month IS NOT NULL')).toEqual([{ id: other }])
+  await holder.query('ROLLBACK')
+  holder.release()
 })

@@ -116,12 +116,14 @@ describe('a long poll', () => {
   it('learns of a claim and of an end from notices, without reading the rows again', async () => {
     const { db, config } = context.service
     const reReadMs = 3_600_000
+    const [{ began }] = (await db.pool.query('SELECT clock_timestamp() AS began')).rows
     const watch = generationWatch(db, config.databaseListenUrl, () => undefined, reReadMs)
     onTestFinished(() => watch.close())
-    // The server's, and this one.
+    // After its last LISTEN it gives signs of life only.
     const listening = `SELECT FROM pg_stat_activity
-      WHERE datname = current_database() AND query = 'LISTEN "generation_finished"' AND state = 'idle'`
-    await until(async () => (await db.pool.query(listening)).rowCount === 2, 'two that listen')
+      WHERE datname = current_database() AND application_name = 'easel listen' AND backend_start >= $1
+        AND query IN ('LISTEN "generation_finished"', 'SELECT 1') AND state = 'idle'`
+    await until(async () => (await db.pool.query(listening, [began])).rowCount === 1, 'the connection that listens')
     const { id } = await givenGeneration(db, await givenUser(db))
     const seen: string[] = []
     watch.watch(id, undefined, ({ status }) => seen.push(status))
