@@ -53,7 +53,7 @@ const expiringOf = async ({ id }: GivenUser) =>
 
 const expiringViolations = async () => {
   const check = tableChecks(true)['expiring-credits-add-up']
-  const tables = { near: 'credit_ledger', ledger: 'credit_ledger' }
+  const tables = { near: 'credit_ledger', isNearest: 'true', ledger: 'credit_ledger' }
   const all = { generations: 'generations', ledger: 'credit_ledger', tables } as Slice
   return (await context.db.pool.query(typeof check === 'function' ? check(all) : (check as string))).rows
 }
