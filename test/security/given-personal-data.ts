@@ -17,7 +17,8 @@ export type GivenPerson = Awaited<ReturnType<typeof givenPerson>>
 
 /** Through the website, the API and /admin/v1; what only other companies send is written into the tables. */
 export async function givenPerson({ url, db }: Service, mailbox: Mailbox) {
-  const root = randomBytes(5).toString('hex')
+  // Hexadecimal digits may look like an age to the moderation.
+  const root = Array.from(randomBytes(12), (byte) => 'jkqvwxz'[byte % 7]).join('')
   const mark = (what: string) => `plant-${what}-${root}`
   const sql = (text: string, ...values: unknown[]) => db.pool.query(text, values)
   const done = <T extends { readonly status: number }>(answer: T): T => {
