@@ -95,7 +95,7 @@ export class ConnectionPool {
       }
       return client
     } catch (error) {
-      this.#hosts?.doubt()
+      this.#hosts?.recheck()
       this.#options.onError(error as Error)
       throw error
     }
@@ -130,7 +130,7 @@ export class ConnectionPool {
     const state = sqlState(error)
     // After a failover the connections that are open lead to the old server, or keep the old setting.
     if (state === READ_ONLY) this.#current = new WeakSet()
-    if (state === READ_ONLY || outcomeUnknown(error)) this.#hosts?.doubt()
+    if (state === READ_ONLY || outcomeUnknown(error)) this.#hosts?.recheck()
     if (outcomeUnknown(error)) this.#options.onError(error as Error)
     else if (state && !isSqlRefusal(error) && isStateOfPostgres(state)) this.#options.onFault?.(error as Error)
   }

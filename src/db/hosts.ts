@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 type HostState = Readonly<Record<'standby' | 'readOnly', boolean>>
-type Wish = readonly [fits: (state: HostState) => boolean, words: string]
+type Requirement = readonly [fits: (state: HostState) => boolean, words: string]
 
-const ANY: Wish = [() => true, 'answers']
-const STANDBY: Wish = [({ standby }) => standby, 'is a standby']
-/** As libpq understands `target_session_attrs`; the first wish that any host fulfills. */
-const WISHES: Readonly<Record<string, readonly Wish[]>> = {
+const ANY: Requirement = [() => true, 'answers']
+const STANDBY: Requirement = [({ standby }) => standby, 'is a standby']
+/** As libpq understands `target_session_attrs`; the first requirement that any host meets. */
+const REQUIREMENTS: Readonly<Record<string, readonly Requirement[]>> = {
   any: [ANY],
   'read-write': [[({ standby, readOnly }) => !standby && !readOnly, 'takes writes']],
   'read-only': [[({ standby, readOnly }) => standby || readOnly, 'is read-only']],
@@ -40,8 +40,8 @@ export function hostsIn(url: string): { readonly urls: readonly [string, ...stri
 /** What is wrong with the hosts of a URL, as the rest of a sentence that begins with its variable. */
 export function hostsProblem(url: string): string | undefined {
   const { urls, target } = hostsIn(url)
-  if (!(target in WISHES))
-    return `has the unknown target_session_attrs "${target}"; use ${Object.keys(WISHES).join(', ')}`
+  if (!(target in REQUIREMENTS))
+    return `has the unknown target_session_attrs "${target}"; use ${Object.keys(REQUIREMENTS).join(', ')}`
   const isUsable = (it: string) => URL.canParse(it) && new URL(it).hostname !== ''
   if (urls.length > 1 && !urls.every(isUsable))
     return 'must name its hosts as postgres://user:password@HOST:PORT,HOST:PORT/database'
@@ -68,8 +68,8 @@ type ClientClass = new (options?: pg.ClientConfig) => pg.Client
  */
 export class Hosts {
   readonly urls: readonly [string, ...string[]]
-  readonly #wishes: readonly Wish[]
-  /** The URL of the host that connections lead to; undefined while it is in doubt. */
+  readonly #requirements: readonly Requirement[]
+  /** The URL of the host that connections lead to; undefined while it is unknown. */
   #current: string | undefined
   #last: string | undefined
   #finding: Promise<string> | undefined
@@ -77,7 +77,7 @@ export class Hosts {
 
   constructor(urls: readonly [string, ...string[]], target: string) {
     this.urls = urls
-    this.#wishes = WISHES[target] ?? [ANY]
+    this.#requirements = REQUIREMENTS[target] ?? [ANY]
   }
 
   /** @throws Error with SQLSTATE 08001 that says what is wrong with each host */
@@ -90,7 +90,7 @@ export class Hosts {
   }
 
   /** Has the hosts asked again, because a connection failed or refused writes. */
-  doubt = (): void => {
+  recheck = (): void => {
     this.#current = undefined
     this.find().catch(() => undefined)
   }
@@ -98,16 +98,16 @@ export class Hosts {
   /** Notes a connection until it ends. @throws Error when its host has come to be another than it was */
   async admit(client: pg.Client, url: string): Promise<void> {
     const state = await stateOn(client)
-    if (!this.#wishes.some(([fits]) => fits(state))) throw unfitting(`${nameOf(url)} ${wordsFor(state)}`)
+    if (!this.#requirements.some(([fits]) => fits(state))) throw unfitting(`${nameOf(url)} ${wordsFor(state)}`)
     if (this.#last !== url) throw unfitting(`${nameOf(url)} was replaced`)
     this.#open.set(client, url)
     client.once('end', () => this.#open.delete(client))
-    client.on('error', this.doubt)
+    client.on('error', this.recheck)
   }
 
   async #ask(): Promise<string> {
     const last = this.#last
-    const first = last && this.#wishes[0]
+    const first = last && this.#requirements[0]
     const answers = new Map<string, Promise<HostState>>()
     const answerOf = (url: string) => {
       const answer = answers.get(url) ?? stateOf(url)
@@ -126,14 +126,14 @@ export class Hosts {
 
   async #firstOf(answerOf: (url: string) => Promise<HostState>): Promise<string> {
     let failure: AggregateError | undefined
-    for (const wish of this.#wishes)
+    for (const requirement of this.#requirements)
       try {
-        return await Promise.any(this.urls.map((url) => fitting(answerOf(url), url, wish)))
+        return await Promise.any(this.urls.map((url) => fitting(answerOf(url), url, requirement)))
       } catch (error) {
         failure = error as AggregateError
       }
     const errors: Error[] = failure?.errors ?? []
-    const [, words] = this.#wishes.at(-1) ?? ANY
+    const [, words] = this.#requirements.at(-1) ?? ANY
     // A password that one refuses can be mended, and is what to tell.
     const cause = errors.find((error) => error instanceof pg.DatabaseError) ?? errors.find(({ message }) => message)
     throw unfitting(`no host ${words} (${errors.map(({ message }) => message).join('; ')})`, cause)
@@ -142,7 +142,7 @@ export class Hosts {
 
 const unfitting = (message: string, cause?: Error) => Object.assign(new Error(message, { cause }), { code: '08001' })
 
-async function fitting(answer: Promise<HostState>, url: string, [fits]: Wish): Promise<string> {
+async function fitting(answer: Promise<HostState>, url: string, [fits]: Requirement): Promise<string> {
   const state = await answer
   if (!fits(state)) throw new Error(`${nameOf(url)} ${wordsFor(state)}`)
   return url
@@ -228,7 +228,7 @@ const clientOf = (hosts: Hosts): ClientClass =>
         await super.connect()
         await hosts.admit(this, url)
       } catch (error) {
-        hosts.doubt()
+        hosts.recheck()
         cut(this)
         throw error
       }

@@ -17,7 +17,7 @@ export const inMonthOf = ({ month }: OfMonth, other: OfMonth, isLive = false): S
   isLive ? sql`${month} IS NULL` : sql`(${month} = ${other.month} OR ${month} IS NULL)`
 
 /** Of rows that are newer than all that has moved. To plan for the live table alone takes a fraction of the time. */
-export const isNewest = ({ month, createdAt }: OfMonth & { readonly createdAt: Column }): SQL => sql`
+export const isNewerThanMoved = ({ month, createdAt }: OfMonth & { readonly createdAt: Column }): SQL => sql`
   ${month} IS NULL
   AND ${createdAt} >= (SELECT coalesce(max(${months.month}) + interval '1 month 1 day', '-infinity') FROM ${months})`
 

@@ -19,21 +19,21 @@ export const UP_NEXT_DUE = 'up_next_due'
 
 const RECONNECT_MS = 500
 /** How often a connection that only listens is asked for a sign of life: one that was cut off gives none of its end. */
-const BEAT_MS = 5000
-const BEAT = Object.assign({ text: 'SELECT 1' }, { query_timeout: 2000 })
+const HEARTBEAT_MS = 5000
+const HEARTBEAT = Object.assign({ text: 'SELECT 1' }, { query_timeout: 2000 })
 
 /**
  * Listens to channels over a connection of its own, which is reopened when it breaks. Notices sent meanwhile are lost,
  * so a notice may only trigger an early poll of what is polled anyway.
  * @param onError called once for each period in which notices are lost
- * @param beatMs other than usual for tests
+ * @param heartbeatMs other than usual for tests
  */
 export function listenTo(
   databaseUrl: string,
   channels: string | readonly string[],
   onNotice: (payload: string, channel: string) => void,
   onError: (error: Error) => void,
-  beatMs = BEAT_MS,
+  heartbeatMs = HEARTBEAT_MS,
 ): { close(): Promise<void> } {
   let closed = false
   let reported = false
@@ -58,8 +58,9 @@ export function listenTo(
       reported ||= error !== undefined
       timer = setTimeout(() => void listen(), RECONNECT_MS)
     }
-    const beat = () => {
-      if (!lost && !closed) timer = setTimeout(() => void client.query(BEAT).then(beat, reconnect), beatMs)
+    const heartbeat = () => {
+      if (!lost && !closed)
+        timer = setTimeout(() => void client.query(HEARTBEAT).then(heartbeat, reconnect), heartbeatMs)
     }
     client.on('error', reconnect)
     client.on('end', () => reconnect())
@@ -68,7 +69,7 @@ export function listenTo(
       await client.connect()
       for (const channel of [channels].flat()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
       reported = false
-      beat()
+      heartbeat()
     } catch (error) {
       reconnect(error as Error)
     }

@@ -2,8 +2,8 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { SPENDING_DAYS } from '../core/accounts/ledger.js'
 import { inMonthOf } from './months.js'
-import { type allGenerations, generations as live } from './schema/generations.js'
-import { allCreditLedger as l, creditLedger as liveLedger } from './schema/ledger.js'
+import { allGenerations as all, generations as live } from './schema/generations.js'
+import { allCreditLedger as allLedger, creditLedger as liveLedger } from './schema/ledger.js'
 import { param } from './statement.js'
 
 /** All in UTC: `timestamp` values, and a moment. */
@@ -32,21 +32,24 @@ export const isInSpan = (moment: SQLWrapper) => sql`${moment} >= ${param('from')
 export const monthInSpan = ({ month }: { readonly month: SQLWrapper }) => sql`(${month} IS NULL OR ${month}
   BETWEEN date_trunc('month', ${param('from')}::date::timestamp - interval '8 days')::date AND ${param('to')}::date)`
 
-type Generations = typeof live | typeof allGenerations
+type Generations = typeof live | typeof all
+type Ledger = typeof liveLedger | typeof allLedger
 
-/** Of a generation that has failed; 0 where its credits were kept. */
-export const refundOf = (g: Generations) => sql`coalesce((
+const refundIn = (g: Generations, l: Ledger) => sql`coalesce((
   SELECT ${l.delta} FROM ${l} WHERE ${l.generationId} = ${g.id} AND ${l.kind} = 'refund' AND ${inMonthOf(l, g)}), 0)`
 
-/** What a generation cost, less its refund. Only failed ones need a look into the ledger. */
-export const spentOn = (g: Generations, refund = refundOf(g)) =>
-  sql`${g.cost} - CASE ${g.status} WHEN 'failed' THEN ${refund} ELSE 0 END`
+// Only failed ones need a look into the ledger.
+const spentIn = (g: Generations, l: Ledger) =>
+  sql`${g.cost} - CASE ${g.status} WHEN 'failed' THEN ${refundIn(g, l)} ELSE 0 END`
 
-const LIVE_REFUND = sql`coalesce((
-  SELECT ${liveLedger.delta} FROM ${liveLedger} WHERE ${liveLedger.generationId} = ${live.id} AND ${liveLedger.kind} = 'refund'), 0)`
+/** Of a generation that has failed; 0 where its credits were kept. */
+export const REFUND = refundIn(all, allLedger)
+
+/** What a generation cost, less its refund. */
+export const SPENT_ON = spentIn(all, allLedger)
 
 /** Credits that a key of the account has spent in this calendar month, in UTC, which is live. Reads the account's generations of the month. */
 export const spentThisMonth = (accountId: SQL, keyId: SQL) => sql`(
-  SELECT coalesce(sum(${spentOn(live, LIVE_REFUND)}), 0)::bigint FROM ${live}
+  SELECT coalesce(sum(${spentIn(live, liveLedger)}), 0)::bigint FROM ${live}
    WHERE ${live.userId} = ${accountId} AND ${live.createdAt} >= ${THIS_MONTH}
      AND ${live.apiKeyId} = ${keyId} AND NOT ${live.metered})`

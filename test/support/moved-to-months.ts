@@ -1,6 +1,6 @@
-import { type MovedToMonths, moveToMonths } from '../../src/core/generations/months.js'
+import { type MovedToMonths, moveToMonths } from '../../src/core/generations/move-to-months.js'
 import type { Database } from '../../src/db/client.js'
-import { monthStore } from '../../src/db/generations/months.js'
+import { monthStore } from '../../src/db/generations/move-to-months.js'
 import { unguarded } from './unguarded.js'
 
 /** Makes all that has ended older, with all that hangs on it. */

@@ -6,7 +6,7 @@ import { apiKeys as k, subscriptions as s, users as u } from '../schema/accounts
 import { modelVersions as m } from '../schema/catalog.js'
 import { allGenerations as g } from '../schema/generations.js'
 import { allUsage as usage } from '../schema/ledger.js'
-import { SINCE_FIRST_DAY, SINCE_THIS_MONTH, spentOn, spentThisMonth } from '../spending.js'
+import { SINCE_FIRST_DAY, SINCE_THIS_MONTH, SPENT_ON, spentThisMonth } from '../spending.js'
 import { columns, insertInto, param, type RowOf, selectAs, setList, statement, typedParams } from '../statement.js'
 import { STATUS_NOW } from './subscriptions.js'
 
@@ -26,7 +26,7 @@ const USAGE = statement<RowOf<typeof KEY_USAGE>>('usage_of_keys')`
            GROUP BY ${usage.apiKeyId}, ${usage.modelVersionId}
           UNION ALL
           SELECT api_key_id, model_version_id, sum(images)::bigint, sum(spent)::bigint
-            FROM (SELECT ${g.apiKeyId}, ${g.modelVersionId}, ${spentOn(g)} AS spent,
+            FROM (SELECT ${g.apiKeyId}, ${g.modelVersionId}, ${SPENT_ON} AS spent,
                          CASE ${g.status} WHEN 'succeeded' THEN ${g.batchSize} ELSE 0 END AS images
                     FROM ${g}
                    WHERE ${g.userId} = ${param('userId')}::uuid AND NOT ${g.metered} AND ${isInTime(g.createdAt)}) charged
@@ -95,7 +95,7 @@ const CREATE = statement('create_own_key')`
 
 const LIMITS = columns(k, 'expiresAt', 'monthlyLimit', 'models')
 const SPENT_BY_KEY = sql`
-  SELECT ${g.apiKeyId}, ${spentOn(g)} AS spent, ${g.createdAt} >= ${SINCE_FIRST_DAY} AS is_recent,
+  SELECT ${g.apiKeyId}, ${SPENT_ON} AS spent, ${g.createdAt} >= ${SINCE_FIRST_DAY} AS is_recent,
          ${g.createdAt} >= ${SINCE_THIS_MONTH} AS is_of_month
     FROM ${g} WHERE ${g.userId} = ${ACCOUNT} AND NOT ${g.metered}
      AND ${g.createdAt} >= least(${SINCE_FIRST_DAY}, ${SINCE_THIS_MONTH})`

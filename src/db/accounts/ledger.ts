@@ -8,12 +8,12 @@ import {
 import type { AdjustOutcome, GrantOutcome, OperatorCredits } from '../../core/operator/credits.js'
 import { pageOf } from '../../lib/page.js'
 import { type Database, withTransaction } from '../client.js'
-import { inMonthOf, isNewest, newestOf } from '../months.js'
+import { inMonthOf, isNewerThanMoved, newestOf } from '../months.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import { allGenerations as g } from '../schema/generations.js'
 import { allImages as i } from '../schema/images.js'
 import { creditLedger, allCreditLedger as l } from '../schema/ledger.js'
-import { dayOf, FIRST_DAY, SINCE_FIRST_DAY, spentOn, TODAY } from '../spending.js'
+import { dayOf, FIRST_DAY, SINCE_FIRST_DAY, SPENT_ON, TODAY } from '../spending.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 import { moveCredits } from './move-credits.js'
@@ -36,7 +36,7 @@ export const ledgerStore = ({ orm, pool }: Database): LedgerStore => ({
       orm
         .select({ ...LEDGER_ENTRY, id: l.id })
         .from(l)
-        .where(and(eq(l.userId, accountId), earlier, isLive ? isNewest(l) : undefined))
+        .where(and(eq(l.userId, accountId), earlier, isLive ? isNewerThanMoved(l) : undefined))
         .orderBy(desc(l.id))
         .limit(limit + 1),
     )
@@ -130,7 +130,7 @@ export const operatorCreditStore = (db: Database): OperatorCredits => ({
 
 /** Of the account's generations of SPENDING_DAYS. Reads one index. */
 const RECENTLY_SPENT = sql`
-  SELECT ${dayOf(g.createdAt)} AS submitted, ${spentOn(g)} AS spent
+  SELECT ${dayOf(g.createdAt)} AS submitted, ${SPENT_ON} AS spent
     FROM ${g} WHERE ${g.userId} = ${param('accountId')} AND ${g.createdAt} >= ${SINCE_FIRST_DAY}`
 
 // Adds up before it joins: there are many generations, and few days.
@@ -167,7 +167,7 @@ export const spendingStore = ({ orm, pool }: Database): SpendingStore => ({
         .from(l)
         .leftJoin(g, and(eq(g.id, l.generationId), inMonthOf(g, l, isLive)))
         .leftJoin(k, eq(k.id, g.apiKeyId))
-        .where(and(eq(l.userId, accountId), earlier, isLive ? isNewest(l) : undefined))
+        .where(and(eq(l.userId, accountId), earlier, isLive ? isNewerThanMoved(l) : undefined))
         .orderBy(desc(l.id))
         .limit(limit + 1),
     )

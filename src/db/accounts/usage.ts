@@ -4,7 +4,7 @@ import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { allGenerations as g } from '../schema/generations.js'
-import { dayName, dayOf, isInSpan, monthInSpan, refundOf } from '../spending.js'
+import { dayName, dayOf, isInSpan, monthInSpan, REFUND } from '../spending.js'
 import { columns, param, selectAs, statement } from '../statement.js'
 
 const USAGE = {
@@ -30,7 +30,7 @@ const OF_ACCOUNT = statement<Usage>('usage_of_account')`
                  coalesce(sum(${g.batchSize}) FILTER (WHERE ${g.status} = 'succeeded'), 0) AS images, sum(${g.cost}) AS credits
             FROM ${g} WHERE ${IN_SPAN} AND ${g.cost} >= 0 GROUP BY day, ${g.apiKeyId}, ${g.modelVersionId}
           UNION ALL
-          SELECT ${GROUP}, 0, 0, -sum(${refundOf(g)}) FROM ${g}
+          SELECT ${GROUP}, 0, 0, -sum(${REFUND}) FROM ${g}
            WHERE ${IN_SPAN} AND ${g.status} = 'failed' GROUP BY day, ${g.apiKeyId}, ${g.modelVersionId}
         ) parts GROUP BY day, api_key_id, model_version_id) used
     JOIN ${k} ON ${k.id} = used.api_key_id

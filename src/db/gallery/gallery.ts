@@ -4,7 +4,7 @@ import type { GalleryStore, Neighbours, OwnImage, Shape } from '../../core/galle
 import { pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
 import { type HistoryPosition, MADE_FROM, matching, microseconds, ORDER, placeOf } from '../generations/history.js'
-import { inMonthOf, isNewest, newestOf } from '../months.js'
+import { inMonthOf, isNewerThanMoved, newestOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k } from '../schema/accounts.js'
 import { allGenerations as g } from '../schema/generations.js'
@@ -79,7 +79,7 @@ export const galleryStore = (db: Database, reads: ReadDatabase = db): GallerySto
     const inOrder = sql`${at.createdAt} ${direction}, ${at.seq} ${direction}`
     const own = (isLive: boolean) =>
       and(
-        isLive ? isNewest(g) : undefined,
+        isLive ? isNewerThanMoved(g) : undefined,
         folder === undefined
           ? matching(accountId, { ...filter, status: 'succeeded' })
           : sql`${fi.folderId} = (SELECT ${f.id} FROM ${f} WHERE ${ownFolder(accountId, folder)})`,

@@ -28,14 +28,14 @@ const abilitiesOf = (row: Readonly<Record<(typeof ABILITIES)[number], SQLWrapper
   commaList(ABILITIES.map((name) => sql`${row[name]}`))
 const excluded = alias(b, 'excluded')
 
-const SAID = ['worker', 'name', 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES] as const
-type Said = Pick<typeof b.$inferInsert, (typeof SAID)[number]>
-const said = Object.fromEntries(SAID.map((name) => [name, sql`item.${sql.identifier(name)}`]))
+const ANNOUNCED_COLUMNS = ['worker', 'name', 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES] as const
+type Announcement = Pick<typeof b.$inferInsert, (typeof ANNOUNCED_COLUMNS)[number]>
+const announced = Object.fromEntries(ANNOUNCED_COLUMNS.map((name) => [name, sql`item.${sql.identifier(name)}`]))
 
 // A backend that was not seen for a while counts as changed: after an outage others may not be back yet.
 const ANNOUNCE = statement('announce_backends')`
-  ${insertInto(b, { ...said, errorAt: sql`CASE WHEN item.error IS NOT NULL THEN now() END` })}
-    FROM ${itemsOf(typesOf(b, ...SAID))}, ${NOT_SYNCED}
+  ${insertInto(b, { ...announced, errorAt: sql`CASE WHEN item.error IS NOT NULL THEN now() END` })}
+    FROM ${itemsOf(typesOf(b, ...ANNOUNCED_COLUMNS))}, ${NOT_SYNCED}
   ON CONFLICT (worker, name) DO UPDATE SET ${setList(b, {
     ...columns(excluded, 'up', 'loaded', 'error', 'failing', 'lacks', ...ABILITIES),
     seenAt: sql`now()`,
@@ -47,8 +47,8 @@ const ANNOUNCE = statement('announce_backends')`
 
 /** What a worker says of all its backends at once is one statement. */
 export function backendRegistry({ pool }: Database): BackendRegistry {
-  const write = (all: readonly Said[]) => ANNOUNCE.run(pool, { items: JSON.stringify(all) })
-  const announce = batchedInTurn<Said, void>(
+  const write = (all: readonly Announcement[]) => ANNOUNCE.run(pool, { items: JSON.stringify(all) })
+  const announce = batchedInTurn<Announcement, void>(
     () => '',
     async (all) => {
       // A row can be written once in a statement: the latest counts.

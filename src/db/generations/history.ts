@@ -5,7 +5,7 @@ import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/
 import type { GenerationFilter as ListFilter } from '../../core/operator/generations.js'
 import { type PageRequest, pageOf } from '../../lib/page.js'
 import type { Database } from '../client.js'
-import { inMonthOf, isNewest, newestOf } from '../months.js'
+import { inMonthOf, isNewerThanMoved, newestOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { apiKeys as k, users as u } from '../schema/accounts.js'
 import {
@@ -75,7 +75,7 @@ export const historyStore = (db: Database, reads: ReadDatabase = db): HistorySto
     const rows = await newestOf(reads.pool, limit + 1, (isLive) =>
       queryOnce<PastGeneration & HistoryPosition>(
         reads.pool,
-        sql`SELECT ${generationOf(isLive)} FROM ${g} WHERE ${and(where, isLive ? isNewest(g) : undefined)}
+        sql`SELECT ${generationOf(isLive)} FROM ${g} WHERE ${and(where, isLive ? isNewerThanMoved(g) : undefined)}
              ORDER BY ${ORDER} LIMIT ${limit + 1}`,
       ),
     )

@@ -17,7 +17,7 @@ import { subscriptions as s, users as u } from '../schema/accounts.js'
 import { modelVersions as m } from '../schema/catalog.js'
 import { allPutBackAttempts as b, allGenerations as g } from '../schema/generations.js'
 import { creditLedger as l } from '../schema/ledger.js'
-import { dayName, dayOf, isInSpan, monthInSpan, refundOf } from '../spending.js'
+import { dayName, dayOf, isInSpan, monthInSpan, REFUND } from '../spending.js'
 import { param, statement } from '../statement.js'
 
 type Moved = Omit<CreditFigures, 'spent'> & { readonly day: string; readonly plan: string | null }
@@ -70,7 +70,7 @@ const REFUNDS = statement<Refunds>('figures_of_refunds')`
   SELECT CASE WHEN grouping(day) = 0 THEN 'day' WHEN grouping(user_id) = 0 THEN 'account' ELSE 'backend' END AS kind,
          ${dayName(sql`day`)} AS day, model_version_id AS "modelVersionId", user_id AS "accountId", backend,
          count(*) AS failed, sum(refund)::bigint AS refunded
-    FROM (SELECT ${dayOf(g.createdAt)} AS day, ${g.modelVersionId}, ${g.userId}, ${g.backend}, ${refundOf(g)} AS refund
+    FROM (SELECT ${dayOf(g.createdAt)} AS day, ${g.modelVersionId}, ${g.userId}, ${g.backend}, ${REFUND} AS refund
             FROM ${g} WHERE ${g.status} = 'failed' AND ${isInSpan(g.createdAt)} AND ${monthInSpan(g)}) failed
    GROUP BY GROUPING SETS ((day, model_version_id), (user_id), (backend))`
 

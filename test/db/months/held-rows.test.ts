@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { monthStore } from '../../../src/db/generations/months.js'
+import { monthStore } from '../../../src/db/generations/move-to-months.js'
 import { imagePrivacy } from '../../../src/db/images/privacy.js'
 import { useEasel } from '../../cli/easel.js'
 import { givenSucceeded } from '../../cli/given-images.js'

@@ -1,6 +1,6 @@
 /** How rows move to the tables of their month; `migrations/0066_month_tables.sql` has the two functions that do it. */
 import { sql } from 'drizzle-orm'
-import type { MonthStore } from '../../core/generations/months.js'
+import type { MonthStore } from '../../core/generations/move-to-months.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
 import { sqlState } from '../sql-state.js'
