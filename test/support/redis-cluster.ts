@@ -2,7 +2,15 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
-import { clientOf, endNode, type RedisNode, type ReplicatedRedis, startNode, untilTrue } from './redis-nodes.js'
+import {
+  clientOf,
+  endNode,
+  type RedisNode,
+  type ReplicatedRedis,
+  restartNode,
+  startNode,
+  untilTrue,
+} from './redis-nodes.js'
 
 export interface RedisCluster extends ReplicatedRedis {
   /** The node that has the slot of a key. */
@@ -69,12 +77,7 @@ export async function startRedisCluster(directory: string, { replicas = true } =
       async masters() {
         return [...new Set((await ranges()).map(([, , [, port]]) => port))].map(nodeAt)
       },
-      async restart(node) {
-        const index = nodes.indexOf(node)
-        const again = await start(index, () => node.port)
-        nodes[index] = again
-        return again
-      },
+      restart: (node) => restartNode(nodes, node, (index) => start(index, () => node.port)),
       served,
       whole,
       stop,

@@ -71,6 +71,18 @@ export async function startNode(
   throw new Error(`A node of Redis ended each time instead of starting: its log is in ${home}.`)
 }
 
+/** Puts a node that has ended and starts again in its place among the others. @param start as it was started, with its number */
+export async function restartNode(
+  nodes: RedisNode[],
+  node: RedisNode,
+  start: (index: number) => Promise<RedisNode>,
+): Promise<RedisNode> {
+  const index = nodes.indexOf(node)
+  const again = await start(index)
+  nodes[index] = again
+  return again
+}
+
 /** For asking a node alone, for as long as it lives and after it has been restarted. */
 export const clientOf = ({ port }: RedisNode): Redis =>
   new Redis(port, '127.0.0.1', { commandTimeout: ANSWERS_WITHIN_MS, retryStrategy: () => 100 }).on(

@@ -2,7 +2,15 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from './free-port.js'
-import { clientOf, endNode, type RedisNode, type ReplicatedRedis, startNode, untilTrue } from './redis-nodes.js'
+import {
+  clientOf,
+  endNode,
+  type RedisNode,
+  type ReplicatedRedis,
+  restartNode,
+  startNode,
+  untilTrue,
+} from './redis-nodes.js'
 import { REDIS_DATABASES } from './redis-server.js'
 
 const SENTINELS = 3
@@ -84,11 +92,9 @@ export async function startRedisSentinel(directory: string): Promise<ReplicatedR
       sentinels,
       masters: async () => [await master()],
       async restart(node) {
-        const index = nodes.indexOf(node)
         const port = await masterPort()
-        const again = await start(index, () => node.port, ...(port === node.port ? [] : ['127.0.0.1', `${port}`]))
-        nodes[index] = again
-        return again
+        const replicaOf = port === node.port ? [] : ['127.0.0.1', `${port}`]
+        return restartNode(nodes, node, (index) => start(index, () => node.port, ...replicaOf))
       },
       served,
       whole,

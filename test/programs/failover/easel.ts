@@ -1,20 +1,16 @@
 /** Easel over what is taken away from it, and what was answered and is lost. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Database } from '../../../src/db/client.js'
+import type pg from 'pg'
+import { createDatabase } from '../../../src/db/client.js'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
 import { freePort } from '../../support/free-port.js'
 import { until } from '../../support/until.js'
-import type { Answered } from './load.js'
+import { untilQuiet } from '../chaos/final-checks.js'
+import { type Answered, PATIENCE_MS } from './load.js'
+import type { Around } from './run-trials.js'
 
-export const PATIENCE_MS = 120_000
-
-interface Around {
-  readonly directory: string
-  readonly stops: (() => Promise<unknown>)[]
-  /** Shows what the processes log. */
-  readonly keep: boolean
-}
+const QUIET_WITHIN_MS = 60_000
 
 /** A server and a worker, as they are started. @returns their variables */
 export async function startEasel(
@@ -51,10 +47,22 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }
 
-/** What was answered and is not in the database of the new primary. */
-export async function lostOf({ pool }: Database, answered: Answered) {
+/** What was answered and is not in the database, once nothing is active any more. */
+export async function lostOf(databaseUrl: string, answered: Answered) {
+  const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
+  const client = await db.pool.connect()
+  try {
+    await untilQuiet(client, QUIET_WITHIN_MS)
+    return await missingIn(client, answered)
+  } finally {
+    client.release()
+    await db.pool.end()
+  }
+}
+
+async function missingIn(client: pg.ClientBase, answered: Answered) {
   const ids = async (text: string, values: readonly string[]) =>
-    (await pool.query<{ id: string }>(text, [values])).rows.map(({ id }) => id)
+    (await client.query<{ id: string }>(text, [values])).rows.map(({ id }) => id)
   return {
     'generations lost': await ids(
       'SELECT id FROM unnest($1::text[]) id WHERE NOT EXISTS (SELECT FROM generations g WHERE g.id = id.id)',

@@ -3,7 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { operatorCreditStore } from '../../../src/db/accounts/ledger.js'
 import { createDatabase, type Database } from '../../../src/db/client.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
+import { until } from '../../support/until.js'
 
+/** Longer than any failover takes. */
+export const PATIENCE_MS = 120_000
 const ACCOUNTS = 60
 export const GRANTED = 10_000
 const SUBMIT_EVERY_MS = 100
@@ -25,6 +28,8 @@ export interface Answered {
 }
 
 export interface Load extends Answered {
+  /** Resolves when so many more submits have been answered with 201. */
+  acknowledged(more: number): Promise<unknown>
   /** Resolves when everything that was submitted has ended, or a minute has passed. */
   stop(): Promise<void>
 }
@@ -97,6 +102,10 @@ export async function startLoad(servers: readonly string[], databaseUrl: string)
 
   return {
     ...{ submitted, succeeded, granted, acknowledgedAt, refusals },
+    acknowledged(more) {
+      const before = acknowledgedAt.length
+      return until(() => acknowledgedAt.length >= before + more, `${more} submits`, PATIENCE_MS)
+    },
     async stop() {
       over = true
       await submitting

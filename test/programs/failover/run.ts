@@ -1,18 +1,14 @@
 /** `npm run failover -- --asynchronous --depose --faults crash,kill`: takes the primary away from Easel under load. */
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createDatabase } from '../../../src/db/client.js'
 import { postgresClient } from '../../../src/db/hosts.js'
 import { auditService } from '../../../src/process/audit-service.js'
 import { parseConfig } from '../../../src/process/config.js'
 import { startRedis } from '../../support/redis-server.js'
 import { until } from '../../support/until.js'
-import { untilQuiet } from '../chaos/final-checks.js'
 import { type Cluster, type Fault, findPrograms, startCluster } from './cluster.js'
-import { longestGap, lostOf, PATIENCE_MS, seconds, startEasel } from './easel.js'
-import { startLoad } from './load.js'
+import { longestGap, lostOf, seconds, startEasel } from './easel.js'
+import { PATIENCE_MS, startLoad } from './load.js'
+import { runTrials } from './run-trials.js'
 
 const FAULTS: readonly Fault[] = ['switchover', 'crash', 'kill', 'hang', 'cut']
 /** Submits that are answered with 201 before the fault, and after it. */
@@ -30,40 +26,24 @@ const { values } = parseArgs({
 })
 const synchronous = !values.asynchronous
 const programs = findPrograms()
-const directory = await mkdtemp(join(tmpdir(), 'easel-failover-'))
-await chmod(directory, 0o755)
-const stops: (() => Promise<unknown>)[] = []
-const stopAll = async () => {
-  for (const stop of stops.splice(0).reverse()) await stop().catch(console.error)
-  if (values.keep) console.log(`The logs are in ${directory}`)
-  else await rm(directory, { recursive: true, force: true })
-}
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => void stopAll().then(() => process.exit(1)))
 
-try {
-  const cluster = await startCluster(programs, directory, synchronous, stops)
-  const redis = await startRedis(directory)
-  if (!redis) throw new Error('This needs a redis-server or valkey-server on the PATH: install one.')
-  stops.push(() => redis.stop())
-  const admin = postgresClient(cluster.url.replace('/easel?', '/postgres?'))
-  await admin.connect()
-  await admin.query('CREATE DATABASE easel')
-  await admin.end()
-  const env = await startEasel(
-    { DATABASE_URL: cluster.url, REDIS_URL: redis.url },
-    { directory, stops, keep: values.keep },
-  )
-  let wrong = 0
-  for (const fault of values.faults.split(',') as Fault[]) wrong += await trial(cluster, env, fault)
-  process.exitCode = wrong > 0 ? 1 : 0
-} catch (error) {
-  console.error(error)
-  process.exitCode = 1
-} finally {
-  await stopAll()
-}
-process.exit()
+await runTrials(values.keep, [
+  async (around) => {
+    const { directory, stops } = around
+    const cluster = await startCluster(programs, directory, synchronous, stops)
+    const redis = await startRedis(directory)
+    if (!redis) throw new Error('This needs a redis-server or valkey-server on the PATH: install one.')
+    stops.push(() => redis.stop())
+    const admin = postgresClient(cluster.url.replace('/easel?', '/postgres?'))
+    await admin.connect()
+    await admin.query('CREATE DATABASE easel')
+    await admin.end()
+    const env = await startEasel({ DATABASE_URL: cluster.url, REDIS_URL: redis.url }, around)
+    let wrong = 0
+    for (const fault of values.faults.split(',') as Fault[]) wrong += await trial(cluster, env, fault)
+    return wrong
+  },
+])
 
 /** @returns how many things went wrong */
 async function trial(cluster: Cluster, env: Readonly<Record<string, string>>, fault: Fault): Promise<number> {
@@ -74,15 +54,11 @@ async function trial(cluster: Cluster, env: Readonly<Record<string, string>>, fa
   )
   const struck = (await cluster.primary()) ?? ''
   const load = await startLoad([`http://127.0.0.1:${env.PORT}`], cluster.url)
-  const acknowledged = (more: number) => {
-    const before = load.acknowledgedAt.length
-    return until(() => load.acknowledgedAt.length >= before + more, `${more} submits`, PATIENCE_MS)
-  }
-  await acknowledged(ACKNOWLEDGED)
+  await load.acknowledged(ACKNOWLEDGED)
   // A Patroni that lives hands nothing over to a standby that it can't reach.
   const patroniLives = fault === 'switchover' || fault === 'crash'
   const lagged = !synchronous && !patroniLives && (await cluster.isolate(struck))
-  if (lagged) await acknowledged(ISOLATED_FOR)
+  if (lagged) await load.acknowledged(ISOLATED_FOR)
   const at = performance.now()
   const taken = async () => ![undefined, struck].includes(await cluster.primary())
   const takenOver = until(taken, 'another primary', PATIENCE_MS).then(() => performance.now() - at)
@@ -90,17 +66,12 @@ async function trial(cluster: Cluster, env: Readonly<Record<string, string>>, fa
     takenOver,
     cluster.strike(struck, fault).then(() => (values.depose && !patroniLives ? cluster.depose(struck) : undefined)),
   ])
-  await acknowledged(ACKNOWLEDGED)
+  await load.acknowledged(ACKNOWLEDGED)
   await load.stop()
   const primary = await cluster.primary()
   await cluster.heal(struck, fault)
 
-  const db = createDatabase(cluster.url, { maxConnections: 1, onError: () => undefined })
-  const client = await db.pool.connect()
-  await untilQuiet(client, 60_000)
-  client.release()
-  const lost = await lostOf(db, load)
-  await db.pool.end()
+  const lost = await lostOf(cluster.url, load)
   const refused = longestGap(load.acknowledgedAt, at)
   console.log(
     `${synchronous ? 'synchronous' : 'asynchronous'}, ${fault}: ${struck} → ${primary} after ${seconds(takenAfter)}, no submit acknowledged for ${seconds(refused)}, ` +

@@ -1,11 +1,9 @@
 /** `npm run failover:redis -- --kinds sentinel,cluster --faults kill,hang`: takes a master of Redis away from Easel under load. */
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Check } from '../../../src/db/audit/check.js'
-import { createDatabase } from '../../../src/db/client.js'
 import { startLocalPostgres } from '../../../src/local/postgres.js'
 import { auditService } from '../../../src/process/audit-service.js'
 import { parseConfig } from '../../../src/process/config.js'
@@ -14,9 +12,9 @@ import { type RedisCluster, startRedisCluster } from '../../support/redis-cluste
 import { endNode, type RedisNode, type ReplicatedRedis } from '../../support/redis-nodes.js'
 import { startRedisSentinel } from '../../support/redis-sentinel.js'
 import { until } from '../../support/until.js'
-import { untilQuiet } from '../chaos/final-checks.js'
-import { longestGap, lostOf, PATIENCE_MS, seconds, startEasel } from './easel.js'
-import { startLoad } from './load.js'
+import { longestGap, lostOf, seconds, startEasel } from './easel.js'
+import { PATIENCE_MS, startLoad } from './load.js'
+import { type Around, runTrials } from './run-trials.js'
 
 const KINDS = ['sentinel', 'cluster'] as const
 const FAULTS = ['kill', 'hang'] as const
@@ -33,41 +31,21 @@ const { values } = parseArgs({
   },
 })
 
-const stops: (() => Promise<unknown>)[] = []
-const stopAll = async () => {
-  for (const stop of stops.splice(0).reverse()) await stop().catch(console.error)
-}
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => void stopAll().then(() => process.exit(1)))
-
-try {
-  let wrong = 0
-  for (const kind of values.kinds.split(',') as (typeof KINDS)[number][]) {
-    wrong += await trials(kind)
-    await stopAll()
-  }
-  process.exitCode = wrong > 0 ? 1 : 0
-} catch (error) {
-  console.error(error)
-  process.exitCode = 1
-} finally {
-  await stopAll()
-}
-process.exit()
+await runTrials(
+  values.keep,
+  (values.kinds.split(',') as (typeof KINDS)[number][]).map((kind) => (around) => trials(kind, around)),
+)
 
 /** @returns how many things went wrong */
-async function trials(kind: (typeof KINDS)[number]): Promise<number> {
-  const directory = await mkdtemp(join(tmpdir(), 'easel-failover-'))
-  await chmod(directory, 0o755)
-  stops.push(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
+async function trials(kind: (typeof KINDS)[number], around: Around): Promise<number> {
+  const { directory, stops } = around
   const home = join(directory, 'redis')
   await mkdir(home)
   const redis = kind === 'cluster' ? await startRedisCluster(home) : await startRedisSentinel(home)
   stops.push(redis.stop)
   const postgres = await startLocalPostgres({ dataDir: join(directory, 'postgres'), database: 'easel' })
   stops.push(postgres.stop)
-  const urls = { DATABASE_URL: postgres.url, REDIS_URL: redis.url }
-  const env = await startEasel(urls, { directory, stops, keep: values.keep })
+  const env = await startEasel({ DATABASE_URL: postgres.url, REDIS_URL: redis.url }, around)
   let wrong = 0
   for (const fault of values.faults.split(',') as (typeof FAULTS)[number][])
     wrong += await trial(`${kind}, ${fault}`, redis, env, fault)
@@ -98,11 +76,7 @@ async function trial(
 ): Promise<number> {
   await redis.whole()
   const load = await startLoad([`http://127.0.0.1:${env.PORT}`], env.DATABASE_URL as string)
-  const acknowledged = (more: number) => {
-    const before = load.acknowledgedAt.length
-    return until(() => load.acknowledgedAt.length >= before + more, `${more} submits`, PATIENCE_MS)
-  }
-  await acknowledged(ACKNOWLEDGED)
+  await load.acknowledged(ACKNOWLEDGED)
   const struck = await struckOf(redis)
   const at = performance.now()
   if (fault === 'kill') await endNode(struck)
@@ -110,17 +84,12 @@ async function trial(
   const taken = async () => !(await redis.masters()).some(({ port }) => port === struck.port)
   await until(() => taken().catch(() => false), 'another master', PATIENCE_MS)
   const takenAfter = performance.now() - at
-  await acknowledged(ACKNOWLEDGED)
+  await load.acknowledged(ACKNOWLEDGED)
   if (fault === 'kill') await redis.restart(struck)
   else struck.process.kill('SIGCONT')
   await load.stop()
 
-  const db = createDatabase(env.DATABASE_URL as string, { maxConnections: 1, onError: () => undefined })
-  const client = await db.pool.connect()
-  await untilQuiet(client, 60_000)
-  client.release()
-  const lost = await lostOf(db, load)
-  await db.pool.end()
+  const lost = await lostOf(env.DATABASE_URL as string, load)
   await redis.whole()
   const refusals = JSON.stringify(Object.fromEntries(load.refusals))
   const refused = seconds(longestGap(load.acknowledgedAt, at))
