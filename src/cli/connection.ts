@@ -11,6 +11,7 @@ import type { ActedBy } from '../core/operator/operator-actions.js'
 import { createDatabase, type Database } from '../db/client.js'
 import { administration, recordedIn } from '../db/operator/administration.js'
 import { recorded } from '../db/operator/operator-actions.js'
+import { archiveFiles } from '../images/archive-files.js'
 import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { requireOwn } from '../lib/own-directory.js'
 import { type Config, parseConfig } from '../process/config.js'
@@ -88,7 +89,7 @@ export async function withOperator<T>(config: Config, work: (operator: Operator)
   const log = createLogger(config.logLevel, 'cli')
   // A connection that dies also fails the query it was for, which is reported.
   const onError = (err: Error) => log.debug({ err }, 'connection lost')
-  const db = createDatabase(config.databaseUrl, { maxConnections: 2, onError })
+  const db = createDatabase(config.databaseUrl, { maxConnections: 2, onError, archiveFiles: archiveFiles(config) })
   let opened: Promise<Foundation> | undefined
   const foundation = () => {
     opened ??= openFoundation(config, log, { maxConnections: 2 })

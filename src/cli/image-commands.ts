@@ -5,6 +5,7 @@ import { takeDown } from '../core/operator/images.js'
 import { imageInventory, imageList } from '../db/images/image-inventory.js'
 import { publishedImages } from '../db/images/published-images.js'
 import { imageRemovals } from '../db/images/removals.js'
+import { archiveFiles } from '../images/archive-files.js'
 import { createImageStore, imageStore } from '../images/open-image-store.js'
 import { isStorage } from '../images/storage.js'
 import { allImageFiles, wholeImageStore } from '../process/image-files.js'
@@ -124,15 +125,22 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
     told = performance.now()
     tell(`${done} of ${plural(total, 'image')} done`)
   })
+  // New ones go to the newer store already.
+  const archive = await db.archive?.copy(archiveFiles({ storage: oldStorage }), archiveFiles({ storage }))
+  const lost = archive?.missing ?? 0
   const wrong = counts.missing + counts.different + counts.failed
   const { copied, present, ...rest } = counts
   return {
-    json: { ...counts, examples },
-    text: facts({ copied, 'already there': present, ...rest, ...(wrong > 0 && { 'such as': examples.join(', ') }) }),
-    failed: wrong > 0,
+    json: { ...counts, examples, archive },
+    text: facts({
+      ...{ copied, 'already there': present, ...rest },
+      ...(wrong > 0 && { 'such as': examples.join(', ') }),
+      ...(archive && { 'files of the archive copied': archive.copied, 'files of the archive missing': lost }),
+    }),
+    failed: wrong + lost > 0,
     remark:
-      wrong > 0
-        ? `error: ${plural(wrong, 'image')} could not be moved: "easel audit --full" names what is wrong, and the old store is still needed.`
+      wrong + lost > 0
+        ? `error: ${[wrong > 0 && plural(wrong, 'image'), lost > 0 && `${plural(lost, 'file')} of the archive`].filter(Boolean).join(' and ')} could not be moved: "easel audit --full" names what is wrong, and the old store is still needed.`
         : undefined,
   }
 }

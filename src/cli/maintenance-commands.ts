@@ -1,9 +1,12 @@
 import type { Command } from 'commander'
+import { archiveMonths } from '../core/generations/archive-months.js'
 import { moveToMonths } from '../core/generations/move-to-months.js'
 import { lastMigration, MIGRATIONS } from '../core/release.js'
+import { archiveStore } from '../db/generations/archive-store.js'
 import { monthStore } from '../db/generations/move-to-months.js'
 import { grantApplicationRole } from '../db/migrations/application-role.js'
 import { migrateDatabase } from '../db/migrations/migrate.js'
+import { archiveFiles } from '../images/archive-files.js'
 import { auditService } from '../process/audit-service.js'
 import { wholeNumber } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -70,41 +73,74 @@ export function maintenanceCommand(program: Command, run: Runner, tell: (line: s
   program
     .command('maintenance')
     .description(
-      'move what has ended for months to tables of its month (safe to stop at any moment, to repeat, and while all goes on)',
+      'move what has ended for months to tables of its month, and what is older to the archive (safe to stop at any moment, to repeat, and while all goes on)',
     )
     .option(
       '--live-months <n>',
       'how many whole months before this one stay in the live tables (default: LIVE_MONTHS)',
       wholeNumber('--live-months', 1, 120),
     )
+    .option(
+      '--archive-months <n>',
+      'how many whole months before this one stay in Postgres (default: ARCHIVE_MONTHS; all, if that is not set)',
+      wholeNumber('--archive-months', 13, 240),
+    )
     .action(run((operator, options) => maintain(operator, options, tell)))
 }
 
 const TOLD_EVERY = 1000
 
+interface Months {
+  readonly liveMonths?: number | undefined
+  readonly archiveMonths?: number | undefined
+}
+
 async function maintain(
   { db, config }: Operator,
-  { liveMonths = config.liveMonths }: { readonly liveMonths?: number | undefined },
+  { liveMonths = config.liveMonths, archiveMonths: months = config.archiveMonths }: Months,
   tell: (line: string) => unknown,
 ) {
   if (liveMonths === undefined)
     throw new OperatorError(
       '--live-months, or LIVE_MONTHS, must say how many whole months before this one stay in the live tables.',
     )
-  let told = 0
-  const moved = await moveToMonths(monthStore(db), liveMonths, new AbortController().signal, ({ generations }) => {
-    if (generations - told < TOLD_EVERY) return
-    told = generations
-    tell(`${generations} generations have moved.`)
-  })
-  const { generations, left, months } = moved
-  const added = months.length > 0 ? ` New months: ${months.map((it) => it.slice(0, 7)).join(', ')}.` : ''
-  const inUse = left > 0 ? ` In use, and not moved: ${plural(left, 'generation')}. Run this again later.` : ''
-  return {
-    json: { generations, left, months },
-    text:
-      generations > 0 || left > 0
-        ? `Moved to their months: ${plural(generations, 'generation')}.${added}${inUse}`
-        : 'Nothing is to be moved.',
+  if (months !== undefined && months <= liveMonths)
+    throw new OperatorError(
+      `--archive-months must be more than the ${plural(liveMonths, 'month')} that stay in the live tables.`,
+    )
+  const toldEach = (have: string) => {
+    let told = 0
+    return ({ generations }: { readonly generations: number }) => {
+      if (generations - told < TOLD_EVERY) return
+      told = generations
+      tell(`${generations} generations have ${have}.`)
+    }
   }
+  const { signal } = new AbortController()
+  const moved = await moveToMonths(monthStore(db), liveMonths, signal, toldEach('moved'))
+  const archive = archiveStore(db, archiveFiles(config), config.retention)
+  const archived =
+    months === undefined ? undefined : await archiveMonths(archive, months, signal, toldEach('been archived'))
+  const sentences = [
+    sentenceOf('Moved to their months', moved, 'New months', moved.months),
+    archived &&
+      sentenceOf('Archived', archived, 'Months that have no generations in Postgres any more', archived.dropped),
+  ]
+  return {
+    json: { ...moved, ...(archived && { archived }) },
+    text: sentences.filter(Boolean).join('\n') || 'Nothing is to be moved.',
+  }
+}
+
+/** Undefined: nothing was done. */
+function sentenceOf(
+  what: string,
+  { generations, left }: { readonly generations: number; readonly left: number },
+  ofMonths: string,
+  months: readonly string[],
+) {
+  if (generations === 0 && left === 0 && months.length === 0) return undefined
+  const named = months.length > 0 ? ` ${ofMonths}: ${months.map((it) => it.slice(0, 7)).join(', ')}.` : ''
+  const inUse = left > 0 ? ` In use, and not moved: ${plural(left, 'generation')}. Run this again later.` : ''
+  return `${what}: ${plural(generations, 'generation')}.${named}${inUse}`
 }

@@ -3,6 +3,7 @@ import { version } from '../core/release.js'
 import { printable } from '../lib/text.js'
 import { withCommand } from '../process/command-name.js'
 import { useProxy } from '../process/proxy.js'
+import { archiveCommands } from './archive-commands.js'
 import type { Confirm } from './arguments.js'
 import { backendCommands } from './backend-commands.js'
 import { findConfig, type Runner, withOperator } from './connection.js'
@@ -97,6 +98,7 @@ export async function runCli(
   reportCommands(program, run)
   auditCommand(program, run)
   maintenanceCommand(program, run, complain)
+  archiveCommands(program, run)
   backendCommands(program, find, say, print)
   workflowCommands(program, find, print)
   explainMistakes(program, command)

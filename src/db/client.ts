@@ -1,6 +1,8 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import { AppError } from '../core/errors.js'
+import type { ArchiveFiles } from '../core/generations/archive-months.js'
+import { type Archive, openArchive } from './archive.js'
 import { ConnectionPool, type PoolOptions } from './connection-pool.js'
 import { againIfMoved, isSqlRefusal, outcomeUnknown } from './sql-state.js'
 import type { Queryable } from './statement.js'
@@ -11,10 +13,13 @@ export interface Database {
   readonly pool: ConnectionPool
   /** Tells whom it concerns of a statement that failed; the pool's own queries do so by themselves. */
   readonly noteFailure: (error: unknown) => void
+  /** Undefined: without the image store, where its files are. */
+  readonly archive: Archive | undefined
 }
 
 interface DatabaseOptions extends Pick<PoolOptions, 'onError' | 'onFault' | 'onSuccess'> {
   readonly maxConnections: number
+  readonly archiveFiles?: ArchiveFiles
   /** Others are for tests. */
   readonly times?: Partial<DatabaseTimes>
 }
@@ -40,11 +45,15 @@ const sessionSettings = ({ statementMs, lockMs }: DatabaseTimes) => `
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
 
 /** Opens a pool; nothing is connected until the first query. */
-export function createDatabase(url: string, { maxConnections, times: others, ...told }: DatabaseOptions): Database {
+export function createDatabase(
+  url: string,
+  { maxConnections, times: others, archiveFiles, ...told }: DatabaseOptions,
+): Database {
   const times = { ...DATABASE_TIMES, ...others }
   const onConnect = (client: pg.ClientBase) => applySettings(client, times)
   const pool = new ConnectionPool({ url, max: maxConnections, ...times, ...told, onConnect })
-  return { orm: ormOn(pool), pool, noteFailure: pool.noteFailure }
+  const archive = archiveFiles && openArchive(pool, archiveFiles)
+  return { orm: ormOn(pool), pool, noteFailure: pool.noteFailure, archive }
 }
 
 /** Drizzle asks a pool for nothing but `query`. */

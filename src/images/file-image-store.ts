@@ -47,18 +47,7 @@ export function fileImageStore({
     return (await Promise.all(times)).find((time) => time !== undefined)
   }
 
-  /** A rename or a removal outlives a power cut only once the directory itself is on disk. Resolves to why it can't be. */
-  const syncRoot = async (): Promise<string | undefined> => {
-    try {
-      await closing(await open(root, 'r'), (handle) => handle.sync())
-      return undefined
-    } catch (error) {
-      if (codeOf(error) !== 'EIO') return ifOneOf(NO_DIRECTORY_SYNC, error)
-      // Where a disk is broken, a file can't be synced either. Else it is a mount that knows no other answer.
-      await withProbe(root, 1, async () => undefined)
-      return 'EIO'
-    }
-  }
+  const syncRoot = () => syncDirectory(root)
 
   return {
     async put(slug, png, { isWanted = async () => true, thumbnail } = {}) {
@@ -153,7 +142,7 @@ async function readImage(file: string): Promise<Buffer | undefined> {
 }
 
 /** Resolves to why the file can't be made durable on this file system, if so. */
-const writeDurably = async (path: string, bytes: Buffer): Promise<string | undefined> =>
+export const writeDurably = async (path: string, bytes: Buffer): Promise<string | undefined> =>
   closing(await open(path, 'wx', FILE_MODE), async (handle) => {
     await handle.writeFile(bytes)
     return handle.sync().then(
@@ -161,6 +150,22 @@ const writeDurably = async (path: string, bytes: Buffer): Promise<string | undef
       (error) => ifOneOf(NO_SYNC, error),
     )
   })
+
+/**
+ * A rename or a removal outlives a power cut only once the directory itself is on disk. Resolves to why it can't be, on this file
+ * system.
+ */
+export async function syncDirectory(root: string): Promise<string | undefined> {
+  try {
+    await closing(await open(root, 'r'), (handle) => handle.sync())
+    return undefined
+  } catch (error) {
+    if (codeOf(error) !== 'EIO') return ifOneOf(NO_DIRECTORY_SYNC, error)
+    // Where a disk is broken, a file can't be synced either. Else it is a mount that knows no other answer.
+    await withProbe(root, 1, async () => undefined)
+    return 'EIO'
+  }
+}
 
 /**
  * Writes a file and removes it: permission bits don't tell of read-only mounts and full disks.

@@ -268,4 +268,5 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
   }
 }
 
-const contentTypeOf = (file: string) => (file.endsWith('.webp') ? 'image/webp' : 'image/png')
+const CONTENT_TYPES: Readonly<Record<string, string>> = { png: 'image/png', webp: 'image/webp' }
+const contentTypeOf = (file: string) => CONTENT_TYPES[file.split('.').at(-1) as string] ?? 'application/octet-stream'

@@ -1,7 +1,9 @@
+import { openArchive } from '../db/archive.js'
 import { type AuditOptions, audit } from '../db/audit/audit.js'
 import type { Check } from '../db/audit/check.js'
 import { type AuditRedis, redisUnreachable } from '../db/audit/redis-checks.js'
 import { createDatabase } from '../db/client.js'
+import { archiveFiles } from '../images/archive-files.js'
 import { lockKey, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
 import { createAuditRedis, whenReady } from '../redis/client.js'
 import { type RedisClient, scanKeys } from '../redis/cluster.js'
@@ -17,14 +19,15 @@ export async function auditService(
   const { databaseListenUrl, redisUrl, refundFailed } = config
   const { namespace = NAMESPACE, ...looks } = options
   const client = redisUrl === undefined ? undefined : createAuditRedis(redisUrl, () => undefined)
-  // Asked for nothing but where private images are.
+  // Asked for nothing but where private images are, and what the archive has.
   const db = createDatabase(config.databaseUrl, { maxConnections: 1, onError: () => undefined })
   try {
     if (client) await whenReady(client)
     if (client && client.status !== 'ready') throw redisUnreachable()
     const redis = client && auditRedis(client, namespace)
     const images = wholeImageStore(config, db)
-    return await audit({ databaseUrl: databaseListenUrl, redis, refundFailed, images, ...looks })
+    const archive = openArchive(db.pool, archiveFiles(config))
+    return await audit({ databaseUrl: databaseListenUrl, redis, refundFailed, images, archive, ...looks })
   } finally {
     client?.disconnect()
     await db.pool.end().catch(() => undefined)

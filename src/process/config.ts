@@ -104,6 +104,7 @@ const variables = z.object({
   RETAIN_PROMPTS_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
   RETAIN_IMAGES_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
   LIVE_MONTHS: wholeNumber(1, 120).optional(),
+  ARCHIVE_MONTHS: wholeNumber(13, 240).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
   EASEL_COMMIT: z
@@ -146,6 +147,10 @@ export function parseConfig(env: Record<string, string | undefined>) {
   if (v.OIDC_OPERATOR_GROUP !== undefined && v.OIDC_ISSUER === undefined)
     throw new ConfigError(
       'OIDC_OPERATOR_GROUP works with an identity provider only: set OIDC_ISSUER, too, or leave it out',
+    )
+  if (v.ARCHIVE_MONTHS !== undefined && v.ARCHIVE_MONTHS <= (v.LIVE_MONTHS ?? Number.POSITIVE_INFINITY))
+    throw new ConfigError(
+      'ARCHIVE_MONTHS archives what has moved to its month: set LIVE_MONTHS, too, to a lower number',
     )
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
   return Object.freeze({
@@ -222,6 +227,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     paymentGraceDays: v.PAYMENT_GRACE_DAYS,
     retention: { prompts: v.RETAIN_PROMPTS_DAYS, images: v.RETAIN_IMAGES_DAYS },
     liveMonths: v.LIVE_MONTHS,
+    archiveMonths: v.ARCHIVE_MONTHS,
     /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
     traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
     /** Of the source that this was built from, if the build was told. */

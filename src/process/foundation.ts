@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
+import { startArchive } from '../core/generations/archive-months.js'
 import type { CreateImagePorts } from '../core/generations/follow/follow.js'
 import { startMonths } from '../core/generations/move-to-months.js'
 import { type ReconcilerPorts, startReconciler } from '../core/generations/repair/reconcile.js'
@@ -24,6 +25,7 @@ import {
   requireUsableDatabase,
 } from '../db/checks/database-checks.js'
 import { createDatabase } from '../db/client.js'
+import { archiveStore } from '../db/generations/archive-store.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
 import { postgresPreviewBoard, postgresProgressBoard } from '../db/generations/live-boards.js'
 import { monthStore } from '../db/generations/move-to-months.js'
@@ -34,6 +36,7 @@ import { serverOf } from '../db/hosts.js'
 import { imageMoves } from '../db/images/privacy.js'
 import { takedownStore } from '../db/images/takedowns.js'
 import { replicaReads } from '../db/read-replica.js'
+import { archiveFiles } from '../images/archive-files.js'
 import type { WholeImageStore } from '../images/private-files.js'
 import { cdnPurge } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
@@ -102,9 +105,11 @@ export async function openFoundation(
   const onPostgresError = (err: Error) => {
     if (isOutage(err)) postgres.failed('pool', err)
   }
+  const archive = archiveFiles(config)
   const openDatabase = (most: number) =>
     createDatabase(config.databaseUrl, {
       maxConnections: most,
+      archiveFiles: archive,
       onError: onPostgresError,
       onFault: (err) => faults.noted(err),
       onSuccess: () => postgres.recovered('pool'),
@@ -243,6 +248,13 @@ export async function openFoundation(
             ...{ lease: passLease(db, 'months'), store: monthStore(db), liveMonths: config.liveMonths, log },
             onFault: throttled((err) => log.warn({ err }, 'what has ended for months is moved later')),
           }),
+    /** Archives months long past, unless all stays in Postgres, and removes files that were brought back. */
+    startArchive: () =>
+      startArchive({
+        ...{ lease: passLease(db, 'archive'), store: archiveStore(db, archive, config.retention) },
+        ...{ archiveMonths: config.archiveMonths, log },
+        onFault: throttled((err) => log.warn({ err }, 'months are archived later')),
+      }),
     /** Brings the files of images that were made private or public to where they belong. */
     startImageMoves: ({ publicFiles, privateFiles }: WholeImageStore) =>
       startImageMoves(

@@ -1,3 +1,4 @@
+import { bringAllBack } from '../db/brought-back.js'
 import type { Database } from '../db/client.js'
 import { operatorImageStore } from '../db/images/removals.js'
 import { administration } from '../db/operator/administration.js'
@@ -11,6 +12,7 @@ const AT_ONCE = 8
 
 /** Wipes what a deleted account left: its prompts, images and folders, and who it was. Can be repeated. */
 export const purgeOf = (db: Database, config: Config) => async (accountId: string) => {
+  await bringAllBack(db, accountId)
   const store = operatorImageStore(db)
   const files = allImageFiles(await createImageStore(config), config, db)
   await operatorWebhookStore(db).forgetAllOf(accountId)

@@ -233,6 +233,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const refreshing = repeatedly(hidden.refresh, () => undefined)
   const retention = foundation.startRetention()
   const months = foundation.startMonths()
+  const archive = foundation.startArchive()
   const purges = startAccountPurges(config, foundation, images, {
     onEnd: (userId) => log.info({ userId }, 'an account was deleted by its owner, and wiped'),
     onFault: occasionally((_times, err: unknown) => log.warn({ err }, 'deleted accounts are wiped later')),
@@ -255,6 +256,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     refreshing.stop()
     retention.stop()
     months?.stop()
+    archive.stop()
     purges.stop()
     stopChecks()
     await Promise.all([reconciler.stop(), auditEnded])

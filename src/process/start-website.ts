@@ -105,7 +105,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),
     removedImages: removedImageList(db),
-    recentImages: recentImages(reads),
+    recentImages: recentImages(db, reads),
     auditResults: auditResults(db.pool),
     ownKeys: ownKeyStore(db),
     spending: spendingStore(db),

@@ -44,6 +44,7 @@ const AFTER_REDIS = [
   'removed-images-have-no-file',
   'private-images-have-no-public-file',
   'failed-jobs-leave-no-file',
+  'archived-generations-can-be-read',
 ]
 const passed = (names: readonly string[]) => ({ ok: true, checks: names.map((name) => ({ name, violations: 0 })) })
 
@@ -57,7 +58,7 @@ describe('audit of a service in order', () => {
     const lines = (await easel.text('audit')).split('\n')
     expect(lines[0]).toMatch(/^check +violations +such as$/)
     expect(lines[1]).toMatch(/^balance-is-sum-of-ledger +0 +-$/)
-    expect(lines.at(-1)).toBe('All 32 checks passed.')
+    expect(lines.at(-1)).toBe('All 33 checks passed.')
   })
 
   it.skipIf(!redisAvailable)(
@@ -91,7 +92,7 @@ describe('audit of a service with a violation', () => {
     const { code, stdout } = await audited.easel.run('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(new RegExp(`^balance-is-sum-of-ledger +1 +${audited.user.username}$`, 'm'))
-    expect(stdout).toMatch(/\n1 of 32 checks found violations\.\n$/)
+    expect(stdout).toMatch(/\n1 of 33 checks found violations\.\n$/)
   })
 
   it('names five in the table, and all for a program', async () => {

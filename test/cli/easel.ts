@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
 import { createDatabase, type Database } from '../../src/db/client.js'
+import { archiveFiles } from '../../src/images/archive-files.js'
 import { createTestDatabase } from '../support/services.js'
 import { ADMIN_ACTOR, type AdminDriver, adminDriver } from './admin-driver.js'
 
@@ -64,7 +65,11 @@ export function useEasel({ each = false }: { readonly each?: boolean } = {}): Ea
   before(async () => {
     held.databaseUrl = (await createTestDatabase()).url
     held.storage = await mkdtemp(join(tmpdir(), 'easel-images-'))
-    held.db = createDatabase(held.databaseUrl, { maxConnections: 5, onError: () => undefined })
+    held.db = createDatabase(held.databaseUrl, {
+      maxConnections: 5,
+      onError: () => undefined,
+      archiveFiles: archiveFiles({ storage: { kind: 'file', path: held.storage } }),
+    })
     held.env = {
       DATABASE_URL: held.databaseUrl,
       STORAGE_URL: `file:${held.storage}`,

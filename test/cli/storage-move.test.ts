@@ -8,7 +8,9 @@ import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore } from '../../src/images/open-image-store.js'
 import { parseConfig } from '../../src/process/config.js'
 import { wholeImageStore } from '../../src/process/image-files.js'
+import { archive } from '../support/archived.js'
 import { givenUser } from '../support/givens.js'
+import { age, move as moveToMonth } from '../support/moved-to-months.js'
 import { type S3Server, startS3 } from '../support/s3-server.js'
 import { until } from '../support/until.js'
 import { useEasel } from './easel.js'
@@ -16,7 +18,11 @@ import { givenSucceeded } from './given-images.js'
 import { COPIED, COPIED_AT_MOST, killMove } from './killed-move.js'
 
 const easel = useEasel({ each: true })
-const NOTHING = { copied: 0, present: 0, removed: 0, missing: 0, different: 0, failed: 0, examples: [] }
+const NO_FILES = { copied: 0, present: 0, missing: 0 }
+const NOTHING = {
+  ...{ copied: 0, present: 0, removed: 0, missing: 0, different: 0, failed: 0 },
+  ...{ examples: [], archive: NO_FILES },
+}
 
 let directory: string
 let s3: S3Server
@@ -88,6 +94,25 @@ describe('storage move', () => {
     }
     expect(await move()).toEqual({ code: 0, moved: { ...NOTHING, copied: 1, removed: 1 } })
     expect([await newer.exists(removed), await newer.exists(kept)]).toEqual([false, true])
+  })
+
+  it('copies the files of the archive, and the images that these name', async () => {
+    const [slug] = (await given(2)) as [string, string]
+    await age(easel.db, 500)
+    await moveToMonth(easel.db)
+    await archive(easel)
+    expect(await move()).toEqual({
+      code: 0,
+      // What was archived a moment ago is looked at twice.
+      moved: { ...NOTHING, copied: 2, present: 2, archive: { ...NO_FILES, copied: 2 } },
+    })
+    expect(await newer.exists(slug)).toBe(true)
+    // The second look finds what the first one stored.
+    expect((await move()).moved).toMatchObject({ archive: { ...NO_FILES, present: 2 } })
+    await rm(join(easel.storage, 'archive'), { recursive: true })
+    const env = { ...both, STORAGE_OLD_URL: '' }
+    expect(JSON.parse((await easel.run(`archive bring-back ${slug} --json`, env)).stdout)).toEqual({ generations: 1 })
+    expect((await easel.run(`archive show ${slug}`, env)).code).toBe(1)
   })
 
   it('copies private images to where nobody else reads them, and never to a public place', async () => {

@@ -77,6 +77,7 @@ const VARIABLES = [
   'RETAIN_PROMPTS_DAYS',
   'RETAIN_IMAGES_DAYS',
   'LIVE_MONTHS',
+  'ARCHIVE_MONTHS',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_SDK_DISABLED',
   'EASEL_COMMIT',
@@ -329,6 +330,8 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ...['s3://bucket//x', 's3://bucket/x?y=z', 's3://bucket/../x', 's3://bucket/x/.'].map((url) =>
       storageUrl(url, expect.stringMatching(/^has a prefix that can't be used: write parts of letters, digits/)),
     ),
+    ['ARCHIVE_MONTHS', '12', 'must be a whole number from 13 to 240'],
+    ['ARCHIVE_MONTHS', '13', 'archives what has moved to its month: set LIVE_MONTHS, too, to a lower number'],
     ['STORAGE_OLD_URL', 'images', STORAGE],
     ['STORAGE_OLD_URL', 'file:.easel/images', 'must name another store than STORAGE_URL, or be left out'],
     ['S3_ENDPOINT', 'minio:9000', ORIGIN],

@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import type { Column } from 'drizzle-orm'
 import { getTableName } from 'drizzle-orm'
 import { afterAll, expect, it } from 'vitest'
+import type { ArchiveFiles } from '../../src/core/generations/archive-months.js'
 import type { Database } from '../../src/db/client.js'
 import { EXPORTED } from '../../src/db/gallery/exported.js'
+import { archiveFiles } from '../../src/images/archive-files.js'
 import { createLogger } from '../../src/process/logger.js'
 import { readRedis } from '../programs/chaos/secrets.js'
+import { archiveInto, forgetUses } from '../support/archived.js'
 import { INSIDE } from '../support/given-webhook.js'
 import { directoryOf } from '../support/image-storage.js'
 import { type Mailbox, startMailbox } from '../support/mailbox.js'
@@ -129,6 +132,22 @@ async function filesWith(directory: string, root: string): Promise<string[]> {
   return found
 }
 
+/** Also what is in a folder or reported, which would stay. */
+async function archiveAll(db: Database, files: ArchiveFiles): Promise<void> {
+  const { rows } = await db.pool.query(
+    `WITH dismissed AS (UPDATE image_reports SET dismissed_at = now()) DELETE FROM folder_images RETURNING *`,
+  )
+  // Accounts of the other cases were exported, and their files may still be on their way.
+  await until(async () => {
+    await forgetUses(db)
+    await archiveInto(db, files)
+    return (await db.pool.query('SELECT FROM all_generations WHERE month IS NOT NULL')).rowCount === 0
+  }, 'all is archived')
+  await db.pool.query('INSERT INTO folder_images SELECT * FROM jsonb_populate_recordset(NULL::folder_images, $1)', [
+    JSON.stringify(rows),
+  ])
+}
+
 it('fails when a column is added, removed or listed twice and nobody decided about it', async () => {
   const { db } = context.service
   expect(await undecided(db)).toEqual([])
@@ -151,15 +170,16 @@ it('exports the columns that docs/privacy.md says', async () => {
 })
 
 it.each([
-  ['', false],
-  [', also of what has moved to its months', true],
+  ['', 'live'],
+  [', also of what has moved to its months', 'moved'],
+  [', also of what is archived', 'archived'],
 ])(
   'exports everything that was planted, and leaves of it after the erasure what docs/privacy.md lists%s',
-  async (_, isMoved) => {
+  async (_, where) => {
     const { db, url, config } = context.service
     const person = await givenPerson(context.service, mailbox)
-    if (isMoved) {
-      await age(db)
+    if (where !== 'live') {
+      await age(db, 500)
       expect((await move(db)).generations).toBeGreaterThan(0)
     }
     const decided = new Map((await decisions()).map((it) => [it.column, it]))
@@ -171,6 +191,7 @@ it.each([
     )
     expect(unplanted.map(({ name }) => name)).toEqual([])
 
+    if (where === 'archived') await archiveAll(db, archiveFiles(config))
     const files = await person.exported()
     const inFile = (name: string) => person.marks(String(files.get(`${name}.json`)))
     const missing = [...before].flatMap(([column, marks]) => {

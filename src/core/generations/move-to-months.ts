@@ -38,6 +38,10 @@ export interface MovedToMonths {
 const PAUSE = 2
 const MIN_PAUSE_MS = 20
 
+/** @param began as performance.now() told it. Ends early when stopped. */
+export const pauseAfter = (began: number, signal: AbortSignal): Promise<void> =>
+  delay(Math.max(MIN_PAUSE_MS, (performance.now() - began) * PAUSE), undefined, { signal }).catch(() => undefined)
+
 /**
  * Moves all that is due. It may be stopped or killed at any moment, and be at work more than once: each step is done wholly or
  * not at all. What somebody holds is left for the next time.
@@ -64,9 +68,7 @@ export async function moveToMonths(
     moved.left += ids.length - done
     after = last
     await onStep(moved)
-    await delay(Math.max(MIN_PAUSE_MS, (performance.now() - began) * PAUSE), undefined, { signal }).catch(
-      () => undefined,
-    )
+    await pauseAfter(began, signal)
   }
   return moved
 }

@@ -67,6 +67,11 @@ export function startRetention({ store, kept, log, onFault }: Ports): { stop(): 
   return repeatedly(async (signal) => {
     if (!(await store.begin(holder))) return
     const total = { prompts: 0, images: 0, refusedPrompts: 0 }
+    // One account holds up no other: a file of the archive may be lost.
+    const withoutFailure = (work: () => Promise<void>) =>
+      work().catch((error) => {
+        if (!signal.aborted) onFault(error)
+      })
     // The pass does not wait for a long queue: prompts must go also while the CDN takes no purges.
     let mustWait = false
     const removeImages: RetentionStore['removeImages'] = async (accountId) => {
@@ -76,11 +81,12 @@ export function startRetention({ store, kept, log, onFault }: Ports): { stop(): 
     if (await store.endsAnything(kept))
       for (let after: string | undefined; !signal.aborted; ) {
         const { accounts, last } = await store.overdue(kept, after)
-        for (const { accountId, prompts, images, refusals } of accounts) {
-          if (prompts) total.prompts += await all(store.emptyPrompts, accountId, signal)
-          if (images) total.images += await all(removeImages, accountId, signal)
-          if (refusals) total.refusedPrompts += await all(store.emptyRefusals, accountId, signal)
-        }
+        for (const { accountId, prompts, images, refusals } of accounts)
+          await withoutFailure(async () => {
+            if (prompts) total.prompts += await all(store.emptyPrompts, accountId, signal)
+            if (images) total.images += await all(removeImages, accountId, signal)
+            if (refusals) total.refusedPrompts += await all(store.emptyRefusals, accountId, signal)
+          })
         if (last === undefined) break
         after = last
         await store.goOn(holder)

@@ -1,5 +1,6 @@
 /** Counts violations of the invariants. Read-only. Repeats a check that may have seen the middle of a change. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Archive } from '../archive.js'
 import { type AuditDatabase, auditDatabase, partsToAudit } from './audit-database.js'
 import { type Check, counted, type Finding, NAMED, suspected } from './check.js'
 import { imageFileChecks, type StoredImages } from './image-file-checks.js'
@@ -13,6 +14,8 @@ export interface AuditOptions {
   /** Whether every failed generation must have a refund. */
   readonly refundFailed: boolean
   readonly images: StoredImages
+  /** Undefined: none is looked at. */
+  readonly archive?: Archive | undefined
   /** How many images to check, at random. Undefined: all, all files, and the tables from the first generation on. */
   readonly sample: number | undefined
   /** Makes the audit reject immediately. */
@@ -23,7 +26,7 @@ export interface AuditOptions {
 
 /** Counts violations. It always ends, because every statement has a time limit. */
 export async function audit(options: AuditOptions): Promise<Check[]> {
-  const { redis, images: files, sample, signal = new AbortController().signal, pause } = options
+  const { redis, images: files, archive, sample, signal = new AbortController().signal, pause } = options
   const db = await auditDatabase(options.databaseUrl)
   // Ends the running statement, and no other one can begin.
   const close = () => void db.close()
@@ -31,7 +34,7 @@ export async function audit(options: AuditOptions): Promise<Check[]> {
   try {
     signal.throwIfAborted()
     const findings = await checkTables(db, options)
-    const others = { ...redisChecks(db, redis), ...imageFileChecks({ db, files, sample, signal }) }
+    const others = { ...redisChecks(db, redis), ...imageFileChecks({ db, files, archive, sample, signal }) }
     for (const [name, check] of Object.entries(others)) findings.set(name, await check())
     return await repeatSuspected(findings, signal, pause)
   } finally {

@@ -4,6 +4,9 @@ import { crc32 } from 'node:zlib'
 import { gte, lt, type SQL, sql } from 'drizzle-orm'
 import { newSlug } from '../../core/generations/generation.js'
 import { pngChunks } from '../../core/images/image-bytes.js'
+import type { Archive } from '../archive.js'
+import type { ArchiveContent } from '../archive-content.js'
+import { archived as a } from '../schema/archive.js'
 import { generations as g } from '../schema/generations.js'
 import { allImages as i, imageMoves as m } from '../schema/images.js'
 import { columns, type RowOf, selectAs } from '../statement.js'
@@ -29,11 +32,15 @@ interface FileAudit {
   readonly files: StoredImages
   /** How many images to check, at random; undefined: all. */
   readonly sample: number | undefined
+  /** Undefined: none is looked at. */
+  readonly archive: Archive | undefined
   /** Checked between two files, which may be many and slow. */
   readonly signal: AbortSignal
 }
 
 const IMAGES_PER_PAGE = 500
+/** Each has many generations. */
+const ARCHIVE_SAMPLE = 10
 /** Files read at a time. */
 const CONCURRENT_READS = 4
 /** A file is stored before its row; after this long the row should exist. */
@@ -44,7 +51,20 @@ const UNREADABLE = ['EIO', 'ELOOP']
 
 const IMAGE = columns(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')
 type ImageRow = RowOf<typeof IMAGE>
-const STORED = sql`${i.removedAt} IS NULL`
+/** Which images, as a condition, and as one of those that are archived. */
+interface Which {
+  readonly inTables: SQL
+  readonly inArchive: (image: ArchivedImage) => boolean
+}
+type ArchivedImage = ArchiveContent['images'][number]
+
+const STORED: Which = { inTables: sql`${i.removedAt} IS NULL`, inArchive: (it) => it.removed_at === null }
+const REMOVED: Which = { inTables: sql`${i.removedAt} IS NOT NULL`, inArchive: (it) => it.removed_at !== null }
+/** Without those whose files are still on their way. */
+const PRIVATE: Which = {
+  inTables: sql`${i.isPrivate} AND ${i.removedAt} IS NULL AND NOT EXISTS (SELECT FROM ${m} WHERE ${m.slug} = ${i.slug})`,
+  inArchive: (it) => it.private && it.removed_at === null,
+}
 
 /** Where all images are checked, so are files that belong to none. */
 export const imageFileChecks = (audit: FileAudit): Checks => ({
@@ -52,6 +72,8 @@ export const imageFileChecks = (audit: FileAudit): Checks => ({
   'removed-images-have-no-file': () => removedImagesGone(audit),
   'private-images-have-no-public-file': () => privateImagesHidden(audit),
   'failed-jobs-leave-no-file': () => failedLeaveNothing(audit),
+  'archived-generations-can-be-read': async () =>
+    counted((await audit.archive?.damaged(audit.sample && ARCHIVE_SAMPLE)) ?? []),
   ...(audit.sample === undefined && { 'files-belong-to-images': () => filesRecorded(audit) }),
 })
 
@@ -69,24 +91,17 @@ async function imagesStored(audit: FileAudit): Promise<Violations> {
       if (UNREADABLE.includes(error.code)) return true
       throw error
     })
-  const found = sql.param(await wrongImages(audit, STORED, isWrong))
-  // Some may have been removed meanwhile.
-  return counted(await audit.db.texts(sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${STORED}`))
+  return stillWrong(audit, STORED, isWrong)
 }
 
 /** Off the main thread, which may serve requests. */
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
 const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
-  counted(await wrongImages(audit, sql`${i.removedAt} IS NOT NULL`, ({ slug }) => audit.files.exists(slug)))
+  counted(await wrongImages(audit, REMOVED, ({ slug }) => audit.files.exists(slug)))
 
-/** Without those whose files are still on their way. */
-async function privateImagesHidden(audit: FileAudit): Promise<Violations> {
-  const which = sql`${i.isPrivate} AND ${i.removedAt} IS NULL AND NOT EXISTS (SELECT FROM ${m} WHERE ${m.slug} = ${i.slug})`
-  const found = sql.param(await wrongImages(audit, which, ({ slug }) => audit.files.publicFiles.exists(slug)))
-  // Some may have become public meanwhile.
-  return counted(await audit.db.texts(sql`SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${which}`))
-}
+const privateImagesHidden = (audit: FileAudit): Promise<Violations> =>
+  stillWrong(audit, PRIVATE, ({ slug }) => audit.files.publicFiles.exists(slug))
 
 /** Files of failed generations are removed within minutes; checks the latest ones. */
 async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
@@ -115,18 +130,29 @@ async function filesRecorded({ db, files, signal }: FileAudit): Promise<Violatio
 
 const unrecorded = (slugs: readonly string[]): SQL =>
   sql`SELECT slug FROM unnest(${sql.param(slugs)}::text[]) AS f (slug)
-       WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)`
+       WHERE NOT EXISTS (SELECT FROM ${i} WHERE ${i.slug} = f.slug)
+         AND NOT EXISTS (SELECT FROM ${a} WHERE ${a.name} = f.slug)`
 
 type IsWrong<T> = (it: T) => Promise<boolean>
 
-async function wrongImages(audit: FileAudit, which: SQL, isWrong: IsWrong<ImageRow>): Promise<string[]> {
+/** Some may have been removed or made public meanwhile. */
+async function stillWrong(audit: FileAudit, which: Which, isWrong: IsWrong<ImageRow>): Promise<Violations> {
+  const found = sql.param(await wrongImages(audit, which, isWrong))
+  return counted(
+    await audit.db.texts(sql`
+      SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${which.inTables}
+       UNION SELECT ${a.name} FROM ${a} WHERE ${a.name} = ANY (${found})`),
+  )
+}
+
+async function wrongImages(audit: FileAudit, which: Which, isWrong: IsWrong<ImageRow>): Promise<string[]> {
   const found: ImageRow[] = []
   for await (const rows of imageRows(audit, which)) found.push(...(await selectWrong(audit, rows, isWrong)))
   return found.map(({ slug }) => slug)
 }
 
-async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator<ImageRow[]> {
-  const select = sql`SELECT ${selectAs(IMAGE)} FROM ${i} WHERE ${which}`
+async function* imageRows({ db, sample, archive }: FileAudit, which: Which): AsyncGenerator<ImageRow[]> {
+  const select = sql`SELECT ${selectAs(IMAGE)} FROM ${i} WHERE ${which.inTables}`
   if (sample !== undefined) {
     // Slugs are random, so those that follow a random one are a sample; not all rows need to be read.
     const start = newSlug()
@@ -134,6 +160,14 @@ async function* imageRows({ db, sample }: FileAudit, which: SQL): AsyncGenerator
     yield await db.rows<ImageRow>(sql`${page(gte(i.slug, start))} UNION ALL ${page(lt(i.slug, start))} LIMIT ${sample}`)
     return
   }
+  for await (const { images } of archive?.contents({ skipDamaged: true }) ?? [])
+    yield images.filter(which.inArchive).map(({ slug, width, height, sha256, has_thumbnail: hasThumbnail }) => ({
+      slug,
+      width,
+      height,
+      sha256,
+      hasThumbnail,
+    }))
   for (let after = ''; ; ) {
     const rows = await db.rows<ImageRow>(
       sql`${select} AND ${i.slug} > ${after} ORDER BY ${i.slug} LIMIT ${IMAGES_PER_PAGE}`,

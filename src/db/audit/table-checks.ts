@@ -19,6 +19,9 @@ const WAS_CANCELED = `g.error LIKE '${CANCELED.replace('.', '')}%'`
 /** IMAGE_MODERATION_REFUND, which may have changed since, says whether these are given back. */
 const WAS_REFUSED = `g.error = '${IMAGE_REFUSED}'`
 
+/** Of a ledger entry `e`. */
+const IS_NOT_ARCHIVED = 'NOT EXISTS (SELECT FROM archived a WHERE a.name = e.generation_id)'
+
 const ACTIVE_SQL = `g.status IN ('queued', 'processing')`
 /** A definition may scale its images, and the server rounds each side by a step at most, scaled. */
 const OUT_OF_SHAPE = `abs(i.width::bigint * g.height - i.height::bigint * g.width)
@@ -115,7 +118,8 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
      WHERE NOT g.metered
        AND NOT EXISTS (SELECT FROM ${slice.tables.ledger} e WHERE e.generation_id = g.id AND e.kind = 'charge')
     UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN ${slice.tables.generations} g ON g.id = e.generation_id
-     WHERE e.kind = 'charge' AND (g.id IS NULL OR g.metered OR e.delta <> -g.cost OR e.user_id <> g.user_id)
+     WHERE e.kind = 'charge' AND CASE WHEN g.id IS NULL THEN ${IS_NOT_ARCHIVED}
+                                      ELSE g.metered OR e.delta <> -g.cost OR e.user_id <> g.user_id END
     UNION ${repeated(slice, 'charge')}`,
   'refunded-exactly-once': (slice) => `
     SELECT g.id FROM ${slice.generations} g
@@ -124,7 +128,8 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
                 ELSE g.status <> 'failed' END
     UNION SELECT e.generation_id FROM ${slice.ledger} e LEFT JOIN ${slice.tables.generations} g ON g.id = e.generation_id
      WHERE e.kind = 'refund'
-       AND (g.id IS NULL OR g.metered OR g.status <> 'failed' OR e.delta <> g.cost OR e.user_id <> g.user_id)
+       AND CASE WHEN g.id IS NULL THEN ${IS_NOT_ARCHIVED}
+                ELSE g.metered OR g.status <> 'failed' OR e.delta <> g.cost OR e.user_id <> g.user_id END
     UNION ${repeated(slice, 'refund')}`,
 
   // Generations: one at a time, in time, in order.
@@ -139,6 +144,7 @@ export const tableChecks = (refundFailed: boolean): Readonly<Record<string, Quer
     UNION SELECT k.generation_id FROM idempotency_keys k
      WHERE k.stored AND NOT EXISTS (SELECT FROM generations g WHERE g.id = k.generation_id)
        AND NOT EXISTS (SELECT FROM all_generations g WHERE g.id = k.generation_id)
+       AND NOT EXISTS (SELECT FROM archived a WHERE a.name = k.generation_id)
     UNION SELECT generation_id FROM idempotency_keys GROUP BY generation_id HAVING count(*) > 1
     UNION SELECT min(generation_id) FROM idempotency_keys GROUP BY user_id, key HAVING count(*) > 1`,
   'one-active-charged-job-per-user': `

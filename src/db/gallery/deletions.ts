@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
+import { changedAlsoArchived, sum } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { inMonthOf } from '../months.js'
 import { allGenerations as g } from '../schema/generations.js'
@@ -21,8 +22,9 @@ const UNDOABLE = statement<{ count: number }>('undoable_deletions')`
 const UNDO = statement('undo_deletion')`
   UPDATE ${i} SET ${setList(i, { deleteAt: sql`NULL` })} WHERE ${PENDING} AND ${OWN}`
 
-export const imageDeletions = ({ pool }: Database): ImageDeletions => ({
-  begin: (accountId, slugs, seconds) => BEGIN.count(pool, { accountId, slugs, seconds }),
-  undoable: async (accountId) => (await UNDOABLE.first(pool, { accountId }))?.count ?? 0,
-  undo: (accountId) => UNDO.count(pool, { accountId }),
+export const imageDeletions = (db: Database): ImageDeletions => ({
+  begin: (accountId, slugs, seconds) =>
+    changedAlsoArchived(db, slugs, () => BEGIN.count(db.pool, { accountId, slugs, seconds }), sum, accountId),
+  undoable: async (accountId) => (await UNDOABLE.first(db.pool, { accountId }))?.count ?? 0,
+  undo: (accountId) => UNDO.count(db.pool, { accountId }),
 })

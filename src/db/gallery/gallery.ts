@@ -2,6 +2,7 @@
 import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { GalleryStore, Neighbours, OwnImage, Shape } from '../../core/gallery/gallery.js'
 import { pageOf } from '../../lib/page.js'
+import { alsoArchived, type NextPlace, orBroughtBack, timesOf } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { type HistoryPosition, MADE_FROM, matching, microseconds, ORDER, placeOf } from '../generations/history.js'
 import { inMonthOf, isNewerThanMoved, newestOf } from '../months.js'
@@ -36,22 +37,28 @@ const FIND_IMAGE = statement<OwnImage>('find_own_image')`
 const THERE = sql`(${g.createdAt}, ${g.seq})`
 const HERE = sql`(here.created_at, here.seq)`
 
+/** With their generations' submits, in microseconds since 1970. */
+interface Surroundings extends Neighbours {
+  readonly newerAt: number | null
+  readonly at: number
+  readonly olderAt: number | null
+}
+
 /** Planned anew each time, for an account of this size: most have few images, some have very many. */
 function neighboursOf(accountId: string, slug: string): SQL {
   const own = sql`${g.userId} = ${accountId}::uuid`
   /** The first of the account's images on one side of `here`. */
   const first = (side: SQL, order: SQL) => sql`(
-    SELECT ${i.slug} FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${SHOWN}
+    SELECT ${i.slug}, ${microseconds(g.createdAt)} AS at FROM ${g} JOIN ${i} ON ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${SHOWN}
      WHERE ${own} AND ${g.status} = 'succeeded' AND ${side} ORDER BY ${order} LIMIT 1)`
   const newer = sql`${THERE} >= ${HERE} AND (${THERE} > ${HERE} OR ${i.idx} < here.idx)`
   const older = sql`${THERE} <= ${HERE} AND (${THERE} < ${HERE} OR ${i.idx} > here.idx)`
   return sql`
-    SELECT ${selectAs({
-      newer: first(newer, sql`${g.createdAt}, ${g.seq}, ${i.idx} DESC`),
-      older: first(older, sql`${ORDER}, ${i.idx}`),
-    })}
+    SELECT newer.slug AS newer, older.slug AS older, newer.at AS "newerAt", ${microseconds(sql`here.created_at`)} AS at, older.at AS "olderAt"
       FROM (SELECT ${g.createdAt}, ${g.seq}, ${i.idx} FROM ${i} JOIN ${g} ON ${g.id} = ${i.generationId} AND ${inMonthOf(g, i)}
-             WHERE ${i.slug} = ${slug} AND ${own} AND ${i.removedAt} IS NULL) AS here`
+             WHERE ${i.slug} = ${slug} AND ${own} AND ${i.removedAt} IS NULL) AS here
+      LEFT JOIN LATERAL ${first(newer, sql`${g.createdAt}, ${g.seq}, ${i.idx} DESC`)} newer ON true
+      LEFT JOIN LATERAL ${first(older, sql`${ORDER}, ${i.idx}`)} older ON true`
 }
 
 /** A search looks at so many generations at a time, some milliseconds of work; its next page goes on from there. */
@@ -111,21 +118,48 @@ export const galleryStore = (db: Database, reads: ReadDatabase = db): GallerySto
           SELECT ${selectAs({ ...place, ...imageOf(account), idx: i.idx })} FROM ${joined(isLive)}
            WHERE ${where(isLive)} ORDER BY ${inOrder}, ${i.idx} LIMIT ${limit + 1}`,
       )
-    const isNewestFirst = folder === undefined && order === 'newest'
-    const rows = await (isNewestFirst ? newestOf(reads.pool, limit + 1, read) : read(false))
-    const toImage = ({ at: _at, seq: _seq, idx: _idx, ...image }: (typeof rows)[number]) => image
-    const page = pageOf(rows, limit, toImage, ({ at, seq, idx }) => [at, seq, idx])
-    if (page.next || !sought) return page
     // Under the table's own name, too: the place is computed of that row only.
     const last = sql`
       SELECT ${at.createdAt}, ${at.seq} FROM ${at} WHERE ${own(false)} ORDER BY ${inOrder} OFFSET ${SEARCHED - 1} LIMIT 1`
-    const [end] = await queryOnce<HistoryPosition>(reads.pool, sql`SELECT ${selectAs(place)} FROM (${last}) AS ${at}`)
+    /** Where a search stops that does not fill its page; undefined: at the end of the list. */
+    const endOfSearch = async () =>
+      sought &&
+      (await queryOnce<HistoryPosition>(reads.pool, sql`SELECT ${selectAs(place)} FROM (${last}) AS ${at}`))[0]
+    const span = async (rows: readonly HistoryPosition[]) =>
+      timesOf(filter, after?.[0], (rows[limit] ?? (await endOfSearch()))?.at, order)
+    // What is in a folder is never archived.
+    let next: NextPlace | undefined
+    const readAll = async () => {
+      if (folder !== undefined) return read(false)
+      const found = await alsoArchived(db, accountId, () => read(false), span, order)
+      next = found.next
+      return found.rows
+    }
+    const isNewestFirst = folder === undefined && order === 'newest'
+    const rows = await (isNewestFirst
+      ? newestOf(reads.pool, limit + 1, (isLive) => (isLive ? read(true) : readAll()))
+      : readAll())
+    const toImage = ({ at: _at, seq: _seq, idx: _idx, ...image }: (typeof rows)[number]) => image
+    const page = pageOf(rows, limit, toImage, ({ at, seq, idx }) => [at, seq, idx])
+    if (!page.next && next) return { items: page.items, next: [...next, MAX_INDEX] }
+    if (page.next || !sought) return page
+    const end = await endOfSearch()
     return { items: page.items, next: end && [end.at, end.seq, MAX_INDEX] }
   },
 
-  image: (accountId, slug) => FIND_IMAGE.first(db.pool, { slug, accountId }),
+  image: (accountId, slug) => orBroughtBack(db, slug, () => FIND_IMAGE.first(db.pool, { slug, accountId }), accountId),
 
   async neighbours(accountId, slug) {
-    return (await queryOnce<Neighbours>(db.pool, neighboursOf(accountId, slug)))[0]
+    const find = async () => (await queryOnce<Surroundings>(db.pool, neighboursOf(accountId, slug)))[0]
+    for (;;) {
+      const found = await orBroughtBack(db, slug, find, accountId)
+      if (!found) return undefined
+      const { newer, newerAt, at, olderAt, older } = found
+      // What is between them, or where Postgres ends.
+      const isMissing =
+        (await db.archive?.bringBackOneOf(accountId, timesOf({}, at, olderAt ?? undefined), 'newest')) ||
+        (await db.archive?.bringBackOneOf(accountId, timesOf({}, newerAt ?? undefined, at), 'oldest'))
+      if (!isMissing) return { newer, older }
+    }
   },
 })

@@ -4,6 +4,7 @@ import { type GenerationStatus, PARAMETER_NAMES } from '../../core/generations/g
 import type { GenerationFilter, HistoryStore, PastGeneration } from '../../core/generations/history.js'
 import type { GenerationFilter as ListFilter } from '../../core/operator/generations.js'
 import { type PageRequest, pageOf } from '../../lib/page.js'
+import { alsoArchived, type NextPlace, orBroughtBack, timesOf } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { inMonthOf, isNewerThanMoved, newestOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
@@ -66,20 +67,32 @@ export const matching = (accountId: string, { status, modelVersionId, since, unt
 
 export const historyStore = (db: Database, reads: ReadDatabase = db): HistoryStore => ({
   async generation(accountId, id) {
-    const row = await FIND_GENERATION.first(db.pool, { id, accountId })
+    const row = await orBroughtBack(db, id, () => FIND_GENERATION.first(db.pool, { id, accountId }), accountId)
     return row && toGeneration(row)
   },
 
   async generations(accountId, filter, { limit, after }) {
     const where = and(matching(accountId, filter), after && sql`(${g.createdAt}, ${g.seq}) < ${placeOf(after)}`)
-    const rows = await newestOf(reads.pool, limit + 1, (isLive) =>
+    const read = (isLive: boolean) =>
       queryOnce<PastGeneration & HistoryPosition>(
         reads.pool,
         sql`SELECT ${generationOf(isLive)} FROM ${g} WHERE ${and(where, isLive ? isNewerThanMoved(g) : undefined)}
              ORDER BY ${ORDER} LIMIT ${limit + 1}`,
-      ),
-    )
-    return pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])
+      )
+    let next: NextPlace | undefined
+    const readAll = async () => {
+      const found = await alsoArchived(
+        db,
+        accountId,
+        () => read(false),
+        (rows) => timesOf(filter, after?.[0], rows[limit]?.at),
+      )
+      next = found.next
+      return found.rows
+    }
+    const rows = await newestOf(reads.pool, limit + 1, (isLive) => (isLive ? read(true) : readAll()))
+    const page = pageOf(rows, limit, toGeneration, ({ at, seq }) => [at, seq])
+    return { items: page.items, next: page.next ?? next }
   },
 })
 
@@ -116,65 +129,73 @@ export function newestGenerations(
     .limit(limit)
 }
 
-export const operatorGenerationStore = ({ orm }: Database) => ({
-  async list(filter: ListFilter, { limit, after: [before] = [] }: PageRequest) {
-    const rows = await newestGenerations(orm, { ...filter, before }, limit + 1)
-    return pageOf(
-      rows,
-      limit,
-      ({ seq: _, ...row }) => row,
-      ({ seq }) => [seq],
-    )
-  },
-
-  async find(id: string) {
+export const operatorGenerationStore = (db: Database) => {
+  const { orm } = db
+  const find = async (id: string) => {
     const [row] = await orm
       .select({ generation: g, username: u.username, key: k })
       .from(g)
       .innerJoin(u, eq(u.id, g.userId))
       .innerJoin(k, eq(k.id, g.apiKeyId))
       .where(eq(g.id, id))
-    if (!row) return undefined
-    return {
-      ...row,
-      images: await orm.select().from(i).where(eq(i.generationId, id)).orderBy(i.idx),
-      entries: await orm.select().from(l).where(eq(l.generationId, id)).orderBy(l.id),
-      putBack: await orm
-        .select()
-        .from(putBackAttempts)
-        .where(eq(putBackAttempts.generationId, id))
-        .orderBy(putBackAttempts.attempt),
-      // By the account's endpoints: no index has the generation.
-      deliveries: await orm
-        .select(
-          columns(
-            d,
-            'endpointId',
-            'type',
-            'url',
-            'status',
-            'attempts',
-            'lastStatus',
-            'lastError',
-            'createdAt',
-            'finishedAt',
-          ),
-        )
-        .from(d)
-        .innerJoin(e, eq(e.id, d.endpointId))
-        .where(and(eq(e.userId, row.generation.userId), eq(d.generationId, id)))
-        .orderBy(d.seq),
-    }
-  },
-
-  async statusOf(id: string): Promise<GenerationStatus | undefined> {
+    return row
+  }
+  const statusOf = async (id: string): Promise<GenerationStatus | undefined> => {
     const [row] = await orm.select(columns(g, 'status')).from(g).where(eq(g.id, id))
     return row?.status
-  },
+  }
+  return {
+    async list(filter: ListFilter, { limit, after: [before] = [] }: PageRequest) {
+      const rows = await newestGenerations(orm, { ...filter, before }, limit + 1)
+      return pageOf(
+        rows,
+        limit,
+        ({ seq: _, ...row }) => row,
+        ({ seq }) => [seq],
+      )
+    },
 
-  /** Queued and processing ones, charged or metered. */
-  async activeOf(userId: string): Promise<string[]> {
-    const active = and(eq(live.userId, userId), inArray(live.status, ['queued', 'processing']))
-    return (await orm.select(columns(live, 'id')).from(live).where(active)).map(({ id }) => id)
-  },
-})
+    async find(id: string) {
+      const row = await orBroughtBack(db, id, () => find(id))
+      if (!row) return undefined
+      return {
+        ...row,
+        images: await orm.select().from(i).where(eq(i.generationId, id)).orderBy(i.idx),
+        entries: await orm.select().from(l).where(eq(l.generationId, id)).orderBy(l.id),
+        putBack: await orm
+          .select()
+          .from(putBackAttempts)
+          .where(eq(putBackAttempts.generationId, id))
+          .orderBy(putBackAttempts.attempt),
+        // By the account's endpoints: no index has the generation.
+        deliveries: await orm
+          .select(
+            columns(
+              d,
+              'endpointId',
+              'type',
+              'url',
+              'status',
+              'attempts',
+              'lastStatus',
+              'lastError',
+              'createdAt',
+              'finishedAt',
+            ),
+          )
+          .from(d)
+          .innerJoin(e, eq(e.id, d.endpointId))
+          .where(and(eq(e.userId, row.generation.userId), eq(d.generationId, id)))
+          .orderBy(d.seq),
+      }
+    },
+
+    statusOf: (id: string) => orBroughtBack(db, id, () => statusOf(id)),
+
+    /** Queued and processing ones, charged or metered. */
+    async activeOf(userId: string): Promise<string[]> {
+      const active = and(eq(live.userId, userId), inArray(live.status, ['queued', 'processing']))
+      return (await orm.select(columns(live, 'id')).from(live).where(active)).map(({ id }) => id)
+    },
+  }
+}

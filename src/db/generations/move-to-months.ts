@@ -26,8 +26,11 @@ const ADD = statement<{ isNew: boolean }>('add_month')`SELECT add_month(${param(
 
 const MOVE = statement<{ moved: number }>('move_to_months')`SELECT move_to_months(${param('ids')}::text[]) AS moved`
 
-/** Somebody holds one of the rows for longer than this waits, or a step is too long: a lock's time, a deadlock, or a statement's time. */
-const IS_BUSY = /^(55P03|40P01|57014)$/
+/**
+ * Somebody holds one of the rows for longer than this waits, or a step is too long: a lock's time, a deadlock, or a statement's time.
+ * Or the month's tables were dropped at this moment, since all of it was archived: the next pass makes them again.
+ */
+const IS_BUSY = /^(55P03|40P01|57014|23514)$/
 
 export function monthStore({ pool }: Database): MonthStore {
   /** Of a step that fails all but a few can be moved by themselves. */

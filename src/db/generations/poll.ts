@@ -5,6 +5,7 @@ import type { PollStore } from '../../core/generations/follow/poll.js'
 import type { GenerationStatus, GenerationView } from '../../core/generations/generation.js'
 import type { GenerationEnds } from '../../core/generations/run/lease.js'
 import { batched } from '../../lib/batch.js'
+import { orBroughtBack } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { LIVE, liveFirst, type Tables } from '../months.js'
 import { FINISHED, listenTo, MOVED } from '../notifications.js'
@@ -37,11 +38,11 @@ const FIND_MOVED = statement<ViewRow>('find_moved')`
   SELECT ${selectAs(VIEW)} FROM unnest(${param('ids')}::text[], ${param('statuses')}::text[]) AS seen (id, status)
     JOIN ${g} ON ${g.id} = seen.id AND ${g.status} <> seen.status`
 
-export const pollStore = ({ pool }: Database): PollStore => {
+export const pollStore = (db: Database): PollStore => {
   const find = batched(async (asked: readonly Record<'id' | 'accountId', string>[]) =>
-    (await FIND_OWNED(pool, asked)).map((row) => row && toView(row)),
+    (await FIND_OWNED(db.pool, asked)).map((row) => row && toView(row)),
   )
-  return { findOwned: (accountId, id) => find({ accountId, id }) }
+  return { findOwned: (accountId, id) => orBroughtBack(db, id, () => find({ accountId, id }), accountId) }
 }
 
 export const toView = ({

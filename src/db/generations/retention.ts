@@ -6,8 +6,10 @@ import {
   type RetentionOf,
   type RetentionStore,
 } from '../../core/generations/retention.js'
+import { bringAllBack } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { notices as n, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
+import { archiveFiles as af } from '../schema/archive.js'
 import { allGenerations as g } from '../schema/generations.js'
 import {
   folderImages as fi,
@@ -39,6 +41,9 @@ const daysOf = (what: What) => sql`nullif(coalesce(${WHAT[what].days}, ${param(w
 /** What is older is overdue; null: nothing is. */
 const before = (what: What) => sql`now() - make_interval(days => ${daysOf(what)})`
 
+/** How long prompts or images are kept, and as far as which generation they have ended. With the tables of `ofAccount`. */
+export const daysKept = (what: What) => ({ days: daysOf(what), at: WHAT[what].at, seq: WHAT[what].seq })
+
 /** A change of it may be taken back. The notices are read once by each statement, by their time. */
 const changedOf = (account: SQL) => sql`
   ${account} IN (SELECT ${n.userId} FROM ${n} WHERE ${n.createdAt} > now() - interval '1 day' AND ${n.kind} = 'subscription.changed')`
@@ -62,6 +67,8 @@ export const retentionOf =
 const hasOverdue = (what: What) => {
   const { at, seq } = WHAT[what]
   return sql`EXISTS (
+    SELECT FROM ${af} WHERE ${af.userId} = account.id AND ${af.status} = 'stored' AND ${af.oldest} < ${before(what)}
+       AND ${af.newest} > coalesce(${at}, '-infinity')) OR EXISTS (
     SELECT FROM ${g} WHERE ${g.userId} = account.id AND ${g.createdAt} < ${before(what)}
        AND (${g.createdAt}, ${g.seq}) > (coalesce(${at}, '-infinity'), coalesce(${seq}, 0)))`
 }
@@ -75,7 +82,7 @@ interface Overdue {
 }
 const OVERDUE = statement<Overdue>('overdue_accounts')`
   SELECT account.id AS "accountId", ${changedOf(sql`account.id`)} AS "hasChanged",
-         ${hasOverdue('prompts')} AS prompts, ${hasOverdue('images')} AS images,
+         (${hasOverdue('prompts')}) AS prompts, (${hasOverdue('images')}) AS images,
          EXISTS (SELECT FROM ${r} WHERE ${r.userId} = account.id AND ${r.at} < ${before('prompts')}
                                     AND ${r.prompt} <> '') AS refusals
     FROM (SELECT ${u.id} FROM ${u} WHERE ${u.id} > ${param('after')}::uuid
@@ -112,6 +119,20 @@ const stepOf = (what: What, changes: SQL) => {
     )
     SELECT count(*) AS done FROM ended`
 }
+
+interface OverdueSpan {
+  readonly from: Date | null
+  /** Null: nothing is overdue. */
+  readonly to: Date | null
+  /** Nothing of the last year is archived. */
+  readonly isOld: boolean
+}
+/** Where the next step looks. */
+const spanOf = (what: What) => statement<OverdueSpan>(`span_of_overdue_${what}`)`
+  SELECT ${WHAT[what].at} AS "from", ${before(what)} AS "to",
+         coalesce(${WHAT[what].at}, '-infinity') < now() - interval '1 year' AS "isOld"
+    FROM (SELECT ${param('accountId')}::uuid AS id) account ${ofAccount(sql`account.id`)}`
+const SPANS = { prompts: spanOf('prompts'), images: spanOf('images') }
 
 const IDS = sql`(ARRAY(SELECT id FROM ended))`
 const SLUGS = sql`(ARRAY(SELECT slug FROM removed))`
@@ -155,8 +176,13 @@ const FIRST = '00000000-0000-0000-0000-000000000000'
 
 export function retentionStore(db: Database): RetentionStore {
   const { orm, pool } = db
-  const step = (what: What) => async (accountId: string, kept: RetentionDays) =>
-    (await STEPS[what].first(pool, { accountId, [what]: kept[what] }))?.done ?? 0
+  const step = (what: What) => async (accountId: string, kept: RetentionDays) => {
+    const values = { accountId, [what]: kept[what] }
+    const { from, to, isOld } = (await SPANS[what].first(pool, values)) ?? {}
+    // What was archived before anything had an end, and what is being archived by a server that knows of no end yet.
+    if (to && isOld) await bringAllBack(db, accountId, { from: from ?? undefined, to })
+    return (await STEPS[what].first(pool, values))?.done ?? 0
+  }
 
   return {
     ...passLease(db, 'retention'),

@@ -3,14 +3,23 @@ import type { HiddenImageRows } from '../../core/images/hidden-images.js'
 import { batchedInTurn } from '../../lib/batch.js'
 import type { Database } from '../client.js'
 import { liveFirst } from '../months.js'
+import { archived as a } from '../schema/archive.js'
 import { allImages as i, imageMoves as m } from '../schema/images.js'
-import { statement } from '../statement.js'
+import { eachOf, statement } from '../statement.js'
 
 const HIDDEN = liveFirst<{ isHidden: boolean }, 'slug'>(
   'hidden_images',
   { slug: 'text' },
   ({ i }) =>
     sql`SELECT ${i.isPrivate} OR ${i.removedAt} IS NOT NULL AS "isHidden" FROM ${i} WHERE ${i.slug} = item.slug`,
+)
+
+/** Again in the tables, at the same moment: it may have been brought back meanwhile. */
+const ARCHIVED_HIDDEN = eachOf<{ isHidden: boolean }, 'slug'>(
+  'hidden_archived_images',
+  { slug: 'text' },
+  sql`SELECT ${a.isHidden} AS "isHidden" FROM ${a} WHERE ${a.name} = item.slug
+       UNION ALL SELECT ${i.isPrivate} OR ${i.removedAt} IS NOT NULL FROM ${i} WHERE ${i.slug} = item.slug`,
 )
 
 /** More than owners change before an outage. */
@@ -24,13 +33,13 @@ export const hiddenImageRows = ({ pool }: Database): HiddenImageRows => ({
   // In turn: however many images are asked for while Postgres is slow, they hold one connection.
   isHidden: batchedInTurn(
     () => '',
-    async (slugs: readonly string[]) =>
-      (
-        await HIDDEN(
-          pool,
-          slugs.map((slug) => ({ slug })),
-        )
-      ).map((row) => row?.isHidden ?? false),
+    async (slugs: readonly string[]) => {
+      const asked = slugs.map((slug) => ({ slug }))
+      const rows = await HIDDEN(pool, asked)
+      const unknown = asked.filter((_, n) => rows[n] === undefined)
+      const others = (unknown.length > 0 ? await ARCHIVED_HIDDEN(pool, unknown) : []).values()
+      return rows.map((row) => (row ?? others.next().value)?.isHidden ?? false)
+    },
   ),
   leaving: async () => (await LEAVING.rows(pool)).map(({ slug }) => slug),
 })

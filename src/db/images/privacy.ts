@@ -1,6 +1,7 @@
 /** Which images are private, and the moves of their files that are still to be made. */
 import { eq, inArray, sql } from 'drizzle-orm'
 import { type ImageMove, type ImageMoves, type ImagePrivacy, LEASE_SECONDS } from '../../core/images/privacy.js'
+import { changedAlsoArchived, orBroughtBack, sum } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { inMonthOf } from '../months.js'
 import { users as u } from '../schema/accounts.js'
@@ -21,13 +22,17 @@ const REVOKE_LINKS = statement('revoke_image_links')`
   UPDATE ${i} SET ${setList(i, { linkRevocations: sql`${i.linkRevocations} + 1` })}
    WHERE ${i.slug} = ${param('slug')}::text AND ${IS_OWN}`
 
-export const imagePrivacy = ({ orm, pool }: Database): ImagePrivacy => ({
-  set: (accountId, slugs, isPrivate) => SET.count(pool, { accountId, slugs, isPrivate }),
+export const imagePrivacy = (db: Database): ImagePrivacy => ({
+  set: (accountId, slugs, isPrivate) =>
+    changedAlsoArchived(db, slugs, () => SET.count(db.pool, { accountId, slugs, isPrivate }), sum, accountId),
   setNew: async (accountId, isPrivate) => {
-    await orm.update(u).set({ newImagesPrivate: isPrivate }).where(eq(u.id, accountId))
+    await db.orm.update(u).set({ newImagesPrivate: isPrivate }).where(eq(u.id, accountId))
   },
-  revokeLinks: (accountId, slug) => REVOKE_LINKS.run(pool, { accountId, slug }),
-  isMoving: async (slug) => (await orm.$count(m, eq(m.slug, slug))) > 0,
+  async revokeLinks(accountId, slug) {
+    const revoke = async () => (await REVOKE_LINKS.count(db.pool, { accountId, slug })) || undefined
+    await orBroughtBack(db, slug, revoke, accountId)
+  },
+  isMoving: async (slug) => (await db.orm.$count(m, eq(m.slug, slug))) > 0,
 })
 
 /** Claimed at a time. */

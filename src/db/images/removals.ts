@@ -1,7 +1,10 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
+import { SLUG } from '../../core/images/ports.js'
 import type { ImageRemovals, RemovedImage } from '../../core/images/takedown.js'
+import { orBroughtBack } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { inMonthOf } from '../months.js'
+import { archived as a, archiveFiles as af } from '../schema/archive.js'
 import { allGenerations as g } from '../schema/generations.js'
 import { folders as f, allImages as i } from '../schema/images.js'
 import { columns, param, setList, statement } from '../statement.js'
@@ -16,8 +19,9 @@ const REMOVE = statement<RemovedImage>('remove_image')`
      AND (${param('accountId')}::uuid IS NULL OR ${g.userId} = ${param('accountId')}::uuid)
   RETURNING ${i.removedAt} AS at, ${i.removedReason} AS reason`
 
-export const imageRemovals = ({ pool }: Database): ImageRemovals => ({
-  remove: (slug, reason, accountId) => REMOVE.first(pool, { slug, reason, accountId }),
+export const imageRemovals = (db: Database): ImageRemovals => ({
+  remove: (slug, reason, accountId) =>
+    orBroughtBack(db, slug, () => REMOVE.first(db.pool, { slug, reason, accountId }), accountId),
 })
 
 /** Small enough for one statement's time limit, however much a user has. */
@@ -52,6 +56,10 @@ const REMOVE_ALL = endedStatement(
 const SLUGS = statement<{ seq: number; slugs: string[] }>('slugs_of_user')`
   WITH ${ENDED} SELECT seq, slugs FROM ended ORDER BY seq`
 
+/** In files of the archive that were given up: IDs of generations, and slugs. */
+const LOST = statement<{ name: string }>('lost_names_of_user')`
+  SELECT ${a.name} FROM ${af} JOIN ${a} ON ${a.fileId} = ${af.id} WHERE ${af.userId} = ${param('userId')}::uuid AND ${af.status} = 'lost'`
+
 export const operatorImageStore = ({ orm, pool }: Database) => {
   /** Changes all pages, in the queue's order; resolves to how many rows were changed. */
   const inPages = async (page: typeof REMOVE_ALL, values: object): Promise<number> => {
@@ -80,10 +88,12 @@ export const operatorImageStore = ({ orm, pool }: Database) => {
       for (let after = 0; ; ) {
         const rows = await SLUGS.rows(pool, { userId, after })
         const last = rows.at(-1)
-        if (!last) return
+        if (!last) break
         after = last.seq
         yield rows.flatMap(({ slugs }) => slugs)
       }
+      const lost = (await LOST.rows(pool, { userId })).map(({ name }) => name).filter((it) => SLUG.test(it))
+      if (lost.length > 0) yield lost
     },
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { MAX_OPEN_REPORTS, type ReportStore } from '../../core/images/reports.js'
+import { orBroughtBack } from '../brought-back.js'
 import { type Database, withTransaction } from '../client.js'
 import { allImages as i, imageReports as r } from '../schema/images.js'
 import { insertInto, param, setList, statement, typedParams } from '../statement.js'
@@ -19,14 +20,17 @@ const COUNT = statement('count_image_report')`
    WHERE ${r.id} = (SELECT max(${r.id}) FROM ${r} WHERE ${OF_REASON}) AND ${r.dismissedAt} IS NULL`
 
 export const reportStore = (db: Database): ReportStore => ({
-  // The lock first, in a statement of its own: the next one then counts what others have added meanwhile.
-  add: (slug, { reason, note }) =>
-    withTransaction(db, async (_tx, client) => {
-      if ((await LOCK_IMAGE.count(client, { slug })) === 0) return false
-      for (;;) {
-        if ((await ADD.count(client, { slug, reason, note })) > 0) return true
-        if ((await COUNT.count(client, { slug, reason })) > 0) return true
-        // An operator has dismissed those that it would have been counted with: there is room again.
-      }
-    }),
+  async add(slug, { reason, note }) {
+    // The lock first, in a statement of its own: the next one then counts what others have added meanwhile.
+    const add = () =>
+      withTransaction(db, async (_tx, client) => {
+        if ((await LOCK_IMAGE.count(client, { slug })) === 0) return undefined
+        for (;;) {
+          if ((await ADD.count(client, { slug, reason, note })) > 0) return true
+          if ((await COUNT.count(client, { slug, reason })) > 0) return true
+          // An operator has dismissed those that it would have been counted with: there is room again.
+        }
+      })
+    return (await orBroughtBack(db, slug, add)) ?? false
+  },
 })

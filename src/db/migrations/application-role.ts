@@ -36,7 +36,9 @@ export async function grantApplicationRole(ownerUrl: string, applicationUrl: str
     await client.query(`${known ? 'ALTER' : 'CREATE'} ROLE ${role} LOGIN ${secret}`)
     for (const schema of SCHEMAS) await client.query(rights(schema, role))
     // They act as the owner. A restore without the dump's rights gives everybody this one.
-    await client.query('REVOKE ALL ON FUNCTION add_month(date), move_to_months(text[]) FROM PUBLIC')
+    await client.query(
+      'REVOKE ALL ON FUNCTION add_month(date), move_to_months(text[]), drop_archived_month(date) FROM PUBLIC',
+    )
     const ledgers = await queryOnce<{ name: string }>(
       client,
       sql`SELECT relid::regclass::text AS name FROM pg_partition_tree('all_credit_ledger')`,

@@ -2,7 +2,8 @@ import { desc, lt, type SQLWrapper, sql } from 'drizzle-orm'
 import type pg from 'pg'
 import type { OperatorAct, OperatorActions } from '../../core/operator/operator-actions.js'
 import { pageById } from '../../lib/page.js'
-import { type Database, ormOn, withTransaction } from '../client.js'
+import type { Archive } from '../archive.js'
+import { type Database, ormOn, Rollback, withTransaction } from '../client.js'
 import type { ConnectionPool } from '../connection-pool.js'
 import { operatorActions as a } from '../schema/operator.js'
 import { sqlState } from '../sql-state.js'
@@ -49,9 +50,36 @@ export const recorded = <T>(
     return done
   })
 
-/** @param work gets a Database whose statements all belong to the transaction */
-export const inTransaction = <T>(db: Database, work: (db: Database) => Promise<T>): Promise<T> =>
-  withTransaction(db, (_tx, client) => work(databaseOf(client, db.noteFailure)))
+/** What the work looked for may be in the archive. */
+class MayBeArchived extends Rollback {
+  readonly asked: Parameters<Archive['bringBack']>
+
+  constructor(asked: Parameters<Archive['bringBack']>) {
+    super()
+    this.asked = asked
+  }
+}
+
+/**
+ * @param work gets a Database whose statements all belong to the transaction. What it needs from the archive is brought back
+ * after the transaction, which would not see it: then the work is done again
+ */
+export async function inTransaction<T>(db: Database, work: (db: Database) => Promise<T>): Promise<T> {
+  const known = new Set<string>()
+  const bringBack: Archive['bringBack'] = async (names, accountId) => {
+    if (names.every((name) => known.has(name))) return false
+    throw new MayBeArchived([names, accountId])
+  }
+  const archive = db.archive && { ...db.archive, bringBack }
+  for (;;)
+    try {
+      return await withTransaction(db, (_tx, client) => work({ ...databaseOf(client, db), archive }))
+    } catch (error) {
+      if (!(error instanceof MayBeArchived)) throw error
+      await db.archive?.bringBack(...error.asked)
+      for (const name of error.asked[0]) known.add(name)
+    }
+}
 
 /** How a transaction begins and ends within the one that is open. */
 const NESTED: Readonly<Record<string, string>> = {
@@ -62,7 +90,7 @@ const NESTED: Readonly<Record<string, string>> = {
 }
 
 /** The client of an open transaction as a Database. As on a pool, what Postgres refuses leaves the rest as it is. */
-function databaseOf(client: pg.PoolClient, noteFailure: Database['noteFailure']): Database {
+function databaseOf(client: pg.PoolClient, { noteFailure }: Database): Omit<Database, 'archive'> {
   let free: Promise<unknown> = Promise.resolve()
   /** One at a time: a savepoint holds for all that follows it. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {

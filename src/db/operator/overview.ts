@@ -12,6 +12,7 @@ import type {
 } from '../../core/operator/overview.js'
 import { snapshot } from '../../lib/batch.js'
 import { CALLER_COLUMNS, toCaller } from '../accounts/accounts.js'
+import { orBroughtBack } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { ALIVE } from '../generations/backends.js'
 import { USABLE_KEY } from '../key-conditions.js'
@@ -151,14 +152,15 @@ export const oversight = (db: Database, reads: ReadDatabase = db): Oversight => 
       return { ...now, ...before, queue: waiting, pauses: paused }
     },
 
-    async generation(id) {
-      const [row] = await orm
-        .select(GENERATION)
-        .from(allGenerations)
-        .innerJoin(u, eq(u.id, allGenerations.userId))
-        .where(eq(allGenerations.id, id))
-      return row
-    },
+    generation: (id) =>
+      orBroughtBack(db, id, async () => {
+        const [row] = await orm
+          .select(GENERATION)
+          .from(allGenerations)
+          .innerJoin(u, eq(u.id, allGenerations.userId))
+          .where(eq(allGenerations.id, id))
+        return row
+      }),
 
     async callerOf(keyId) {
       const [row] = await orm

@@ -1,6 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
 import type { RecentImage, RecentImages } from '../../core/operator/images.js'
 import { pageOf } from '../../lib/page.js'
+import { orBroughtBack } from '../brought-back.js'
+import type { Database } from '../client.js'
 import { inMonthOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
 import { users as u } from '../schema/accounts.js'
@@ -25,11 +27,12 @@ const NEWEST = selectAs({
       FROM ${i} WHERE ${i.generationId} = ${g.id} AND ${inMonthOf(i, g)} AND ${i.removedAt} IS NULL AND ${i.deleteAt} IS NULL), '[]')`,
 })
 
-export const recentImages = ({ orm, pool }: ReadDatabase): RecentImages => ({
-  async generationOf(slug) {
-    const [image] = await orm.select(columns(i, 'generationId')).from(i).where(eq(i.slug, slug))
-    return image?.generationId
-  },
+export const recentImages = (db: Database, { pool }: ReadDatabase = db): RecentImages => ({
+  generationOf: (slug) =>
+    orBroughtBack(db, slug, async () => {
+      const [image] = await db.orm.select(columns(i, 'generationId')).from(i).where(eq(i.slug, slug))
+      return image?.generationId
+    }),
 
   async list({ limit, after: [before] = [] }) {
     const earlier = before === undefined ? sql`` : sql`AND ${g.seq} < ${before}`

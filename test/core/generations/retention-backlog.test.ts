@@ -4,6 +4,7 @@ import { retentionStore } from '../../../src/db/generations/retention.js'
 import { useDatabase } from '../../support/database.js'
 import { givenImages } from '../../support/given-images.js'
 import { givenUser } from '../../support/givens.js'
+import { unguarded } from '../../support/unguarded.js'
 import { until } from '../../support/until.js'
 
 const context = useDatabase()
@@ -58,3 +59,34 @@ it.each(['takedowns', 'image_moves'])(
     await rows(`DELETE FROM ${queue}`)
   },
 )
+
+it('goes on with other accounts where one fails, and tells of it', async () => {
+  const { db } = context
+  const rows = async (text: string, ...values: unknown[]) => (await db.pool.query(text, values)).rows
+  const users = await Promise.all([1, 2, 3].map(() => givenUser(db, { subscription: null })))
+  for (const user of users) await givenImages(db, user, [{ prompt: 'a fox' }])
+  const ids = users.map(({ id }) => id)
+  await unguarded(db, `UPDATE generations SET created_at = now() - interval '31 days' WHERE prompt = 'a fox'`)
+  await rows(`DELETE FROM leases`)
+  const store = retentionStore(db)
+  // Of whichever comes first.
+  let failing: string | undefined
+  const emptyPrompts: typeof store.emptyPrompts = async (accountId, kept) => {
+    failing ??= accountId
+    if (accountId === failing) throw new Error('The file is lost.')
+    return store.emptyPrompts(accountId, kept)
+  }
+  const faults: unknown[] = []
+  const retention = startRetention({
+    ...{ store: { ...store, emptyPrompts }, kept: KEPT, log: { info: () => undefined } },
+    onFault: (error) => faults.push(error),
+  })
+  onTestFinished(() => retention.stop())
+  await until(
+    async () =>
+      (await rows(`SELECT FROM generations WHERE user_id = ANY ($1) AND prompt = ''`, ids)).length === ids.length - 1,
+    'the prompts of the others are empty',
+  )
+  await until(() => faults.length > 0, 'the fault is told')
+  expect(String(faults[0])).toContain('The file is lost.')
+})

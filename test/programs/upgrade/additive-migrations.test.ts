@@ -57,7 +57,7 @@ function contractionsOf(migration: string): string[] {
     const code = statement
       .replace(/--.*$/gm, '')
       // What a function does to tables that it makes.
-      .replace(/\bCREATE FUNCTION\b.*?\$\$.*?\$\$/gis, '')
+      .replace(/\bCREATE (?:OR REPLACE )?FUNCTION\b.*?\$\$.*?\$\$/gis, '')
       // A default behind the words, too.
       .replace(/\b(DEFAULT (?:\([^)]*\)|'[^']*'|[^\s,;]+)) NOT NULL\b/gi, 'NOT NULL $1')
       .replace(/\s+/g, ' ')
