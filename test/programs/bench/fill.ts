@@ -1,6 +1,7 @@
 /** Very many rows at once. Each is known by its number, and so are its account and its key. */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 
 /** Of what waits. */
@@ -48,6 +49,17 @@ export async function givenAccounts(client: pg.Client, count: number): Promise<v
     INSERT INTO users (id, username, credits) SELECT md5('u' || n)::uuid, 'u' || n, 1000000 ${numbers};
     INSERT INTO api_keys (id, user_id, kind, hash, hint)
       SELECT md5('k' || n)::uuid, md5('u' || n)::uuid, 'personal', sha256(n::text::bytea), 'h' ${numbers}`)
+}
+
+/** Gives these accounts keys that can be used, in the same order. */
+export async function givenKeys(client: pg.Client, accounts: readonly number[]): Promise<string[]> {
+  const keys = accounts.map(() => newApiKey('easel'))
+  await client.query(
+    `UPDATE api_keys SET hash = given.hash, last_used_at = now()
+       FROM unnest($1::uuid[], $2::bytea[]) AS given (id, hash) WHERE api_keys.id = given.id`,
+    [accounts.map(keyId), keys.map(hashApiKey)],
+  )
+  return keys
 }
 
 /** Generations `from` to `to` that succeeded, one a second, each charged and with an image; `account` is SQL over `n`. */

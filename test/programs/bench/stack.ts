@@ -40,9 +40,15 @@ const BUILT = { server: 'dist/server.js', worker: WORKER }
  * @param own of every process beside what all have
  * @param scripts of another build
  * @param settings of Postgres
+ * @param filled the directory in whose `postgres` is a database already; it is removed with the rest
  */
-export async function startBenchStack(own: Environment = {}, scripts = BUILT, settings: Environment = {}) {
-  const directory = await benchDirectory()
+export async function startBenchStack(
+  own: Environment = {},
+  scripts = BUILT,
+  settings: Environment = {},
+  filled?: string,
+) {
+  const directory = filled ?? (await benchDirectory())
   const closers: (() => Promise<unknown> | undefined)[] = [
     () => rm(directory, { recursive: true, force: true, maxRetries: 5 }),
   ]
@@ -60,7 +66,7 @@ export async function startBenchStack(own: Environment = {}, scripts = BUILT, se
     closers.push(() => postgres.stop())
     await migrateDatabase(postgres.url)
     const images = join(directory, 'images')
-    await mkdir(images)
+    await mkdir(images, { recursive: true })
     const [, nodeOptions = ''] = /^ENV NODE_OPTIONS=(.*)$/m.exec(await readFile('Dockerfile', 'utf8')) ?? []
     const env: Environment = {
       // As in the image; the rival has the same.
@@ -96,6 +102,8 @@ export async function startBenchStack(own: Environment = {}, scripts = BUILT, se
       redisUrl: redis.url,
       /** The directory of published images. */
       images,
+      /** Of every process. */
+      env,
       /** Starts one more process over the same services, which `close` stops. */
       launch,
       /** CPU seconds that Postgres and Redis have used so far. */

@@ -1,8 +1,6 @@
 /** Very many GPU servers that only wait, with real servers and workers over one Postgres and one Redis. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type pg from 'pg'
-import { hashApiKey, newApiKey } from '../../../src/core/accounts/api-key.js'
-import { givenAccounts, givenWaiting, keyId, MODELS, openFiller, waitingId } from '../bench/fill.js'
+import { givenAccounts, givenKeys, givenWaiting, MODELS, openFiller, waitingId } from '../bench/fill.js'
 import { type BenchStack, cpuOf, type Started, startBenchStack } from '../bench/stack.js'
 import { type Followings, startFollowers } from './followers.js'
 import { type Gpus, startGpus } from './gpus.js'
@@ -124,20 +122,10 @@ async function fill(stack: BenchStack, { waiting, followers, backends, secondsPe
   await givenWaiting(filler, waiting, 0, SIZE)
   // Who follows one that ends goes on with another one.
   const ends = followers && Math.ceil((backends / secondsPerImage) * (seconds + 60))
-  const followed = await givenKeys(filler, Math.min(waiting, followers + ends))
+  const keys = await givenKeys(filler, [...Array(Math.min(waiting, followers + ends)).keys()])
   await filler.query('ANALYZE')
   await filler.end()
-  return followed
-}
-
-async function givenKeys(filler: pg.Client, count: number) {
-  const followed = Array.from({ length: count }, (_, n) => ({ id: waitingId(n), key: newApiKey('easel') }))
-  await filler.query(
-    `UPDATE api_keys SET hash = given.hash, last_used_at = now()
-       FROM unnest($1::uuid[], $2::bytea[]) AS given (id, hash) WHERE api_keys.id = given.id`,
-    [followed.map((_, n) => keyId(n)), followed.map(({ key }) => hashApiKey(key))],
-  )
-  return followed
+  return keys.map((key, n) => ({ id: waitingId(n), key }))
 }
 
 const startWorker = (stack: BenchStack, script: string, gpus: Gpus, from: number, to: number): Promise<Started> =>

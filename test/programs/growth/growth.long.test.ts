@@ -1,0 +1,29 @@
+import { dirname } from 'node:path'
+import { expect, it } from 'vitest'
+import { compiled, redisAvailable } from '../../support/services.js'
+import { measureGrowth } from './growth.js'
+
+it.skipIf(!redisAvailable)(
+  'a year in months passes the audit, and while a month moves all submits and polls are answered',
+  async () => {
+    const built = dirname(await compiled('src/server.ts'))
+    const said: string[] = []
+    const { violations, moving, turnedOver } = await measureGrowth({
+      ...{ generations: 6000, accounts: 600, phases: ['audit', 'bloat', 'move'] },
+      ...{ turnover: 300, renewals: 1, autovacuum: 'autovacuum_vacuum_scale_factor = 0.05', rounds: 1, seconds: 3 },
+      scripts: { server: `${built}/server.js`, worker: `${built}/worker.js`, cli: `${built}/cli.js` },
+      ...{ say: (line) => said.push(line), signal: new AbortController().signal },
+    })
+    expect(violations).toEqual([])
+    expect(turnedOver).toBe(300)
+    expect(moving?.said).toEqual([
+      expect.stringMatching(/^Moved to their months: \d+ generations\. New months: \d{4}-\d\d\./),
+    ])
+    const [{ quiet, busy } = {}] = moving?.rounds ?? []
+    expect(quiet?.otherwise).toEqual(new Map())
+    expect(busy?.otherwise).toEqual(new Map())
+    expect(quiet?.waited.submit.length).toBeGreaterThan(0)
+    expect(said.join('\n')).toContain('| generations_queue_of_kind |')
+  },
+  400_000,
+)

@@ -1,0 +1,84 @@
+/** What people wait for while months are moved or archived, and while nothing is: in turn, so that what else the machine does meets both. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { median, percentile } from '../bench/figures.js'
+import { ASKED, type Load, type Stretch } from './load.js'
+
+export interface Compared {
+  readonly name: string
+  /** The rounds, in order. */
+  readonly rounds: readonly { readonly quiet: Stretch; readonly busy: Stretch }[]
+  readonly busySeconds: number
+  /** What the command said last in each of its stretches. */
+  readonly said: readonly string[]
+}
+
+export interface Maintenance {
+  /** Resolves to what it said when it has ended. */
+  readonly ended: Promise<string>
+  /** It may be stopped at any moment. */
+  stop(): void
+}
+
+/** Before each stretch: what the one before has left is answered, and the command's process has started. */
+const SETTLE_MS = 2000
+
+/**
+ * @param begin starts the command of a round; undefined: there is nothing left for it to do
+ * @param seconds of a stretch at most; the command's own may end with it
+ */
+export async function compare(
+  { name, rounds, seconds }: { readonly name: string; readonly rounds: number; readonly seconds: number },
+  load: Pick<Load, 'during'>,
+  begin: (round: number) => Maintenance | undefined,
+): Promise<Compared> {
+  const done: { readonly quiet: Stretch; readonly busy: Stretch }[] = []
+  const said: string[] = []
+  let busyMs = 0
+  for (let round = 0; round < rounds; round++) {
+    await delay(SETTLE_MS)
+    const quiet = await load.during(() => delay(seconds * 1000))
+    const maintenance = begin(round)
+    if (!maintenance) break
+    await Promise.race([maintenance.ended, delay(SETTLE_MS)])
+    const begun = performance.now()
+    const busy = await load.during(() => Promise.race([maintenance.ended, delay(seconds * 1000)]))
+    busyMs += performance.now() - begun
+    maintenance.stop()
+    said.push((await maintenance.ended).trim().split('\n').at(-1) ?? '')
+    done.push({ quiet, busy })
+  }
+  return { name, rounds: done, busySeconds: busyMs / 1000, said }
+}
+
+const SHARES = [0.5, 0.95, 0.99]
+
+/** A row for each percentile of what was asked: milliseconds with nothing else and with the command, their ratio, and those of the rounds. */
+export function comparedRows({ name, rounds }: Compared): string[][] {
+  return ASKED.flatMap((asked) =>
+    SHARES.map((share) => {
+      const pooled = (which: 'quiet' | 'busy') =>
+        percentile(
+          rounds.flatMap((round) => round[which].waited[asked]),
+          share,
+        )
+      const ratios = rounds
+        .filter(({ quiet, busy }) => quiet.waited[asked].length > 0 && busy.waited[asked].length > 0)
+        .map(({ quiet, busy }) => percentile(busy.waited[asked], share) / percentile(quiet.waited[asked], share))
+      const spread = ratios.length > 0 ? `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}` : ''
+      const [quiet, busy] = [pooled('quiet'), pooled('busy')]
+      return [
+        `${name}: ${asked}, p${share * 100} ms`,
+        ...[quiet.toFixed(2), busy.toFixed(2), (busy / quiet).toFixed(2), median(ratios).toFixed(2), spread],
+      ]
+    }),
+  )
+}
+
+/** What was not answered as it should be, of both kinds of stretches. */
+export function otherwiseOf({ rounds }: Compared): Map<string, number> {
+  const all = new Map<string, number>()
+  for (const { quiet, busy } of rounds)
+    for (const { otherwise } of [quiet, busy])
+      for (const [what, n] of otherwise) all.set(what, (all.get(what) ?? 0) + n)
+  return all
+}
