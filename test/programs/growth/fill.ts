@@ -1,4 +1,4 @@
-/** Fills a Postgres with a year of generations, most of them in the tables of their months. */
+/** Fills a Postgres with a history of generations, most of them in the tables of their months. */
 import { createHash } from 'node:crypto'
 import { link, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,15 @@ import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
 import { startLocalPostgres } from '../../../src/local/postgres.js'
 import { drawImage } from '../../stand-ins/a1111/images.js'
 import { openFiller, withoutIndexes } from '../bench/fill.js'
-import { CLEANING, type ImageFile, preparation, promptParts, storing, storingAccounts, type Year } from './year.js'
+import {
+  CLEANING,
+  type History,
+  type ImageFile,
+  preparation,
+  promptParts,
+  storing,
+  storingAccounts,
+} from './history.js'
 
 /** What is lost when the machine stops is filled again. */
 const UNSAFE = {
@@ -20,7 +28,7 @@ const CONNECTIONS = 2
 const LINKS = 10_000
 
 export interface FillOptions {
-  readonly year: Year
+  readonly history: History
   /** The directory in whose `postgres` the database is made. */
   readonly directory: string
   /** Where the file of each image is written; undefined: they have none. */
@@ -30,7 +38,7 @@ export interface FillOptions {
   readonly onStarted: (stop: () => Promise<void>) => unknown
 }
 
-export async function fillYear({ year, directory, images, say, onStarted }: FillOptions): Promise<void> {
+export async function fillHistory({ history, directory, images, say, onStarted }: FillOptions): Promise<void> {
   const postgres = await startLocalPostgres({ dataDir: join(directory, 'postgres'), settings: UNSAFE })
   onStarted(postgres.stop)
   await migrateDatabase(postgres.url)
@@ -40,16 +48,16 @@ export async function fillYear({ year, directory, images, say, onStarted }: Fill
   const [first] = fillers as [pg.Client]
   try {
     for (const { text, values } of preparation(promptParts())) await first.query(text, values)
-    for (const { month } of year.parts) if (month) await first.query('SELECT add_month($1)', [month])
+    for (const { month } of history.parts) if (month) await first.query('SELECT add_month($1)', [month])
     const file = images === undefined ? undefined : await drawn()
     await withoutIndexes(first, async () => {
-      for (const text of storingAccounts(year)) await first.query(text)
+      for (const text of storingAccounts(history)) await first.query(text)
       // The longest first.
-      const parts = year.parts.toReversed().values()
+      const parts = history.parts.toReversed().values()
       await Promise.all(
         fillers.map(async (filler) => {
           for (const part of parts) {
-            for (const text of storing(year, part, file)) await filler.query(text)
+            for (const text of storing(history, part, file)) await filler.query(text)
             say(
               `${part.month?.slice(0, 7) ?? 'the live tables'}: ${(part.to - part.from).toLocaleString('en')} generations`,
             )
@@ -79,6 +87,6 @@ export async function fillYear({ year, directory, images, say, onStarted }: Fill
 }
 
 async function drawn(): Promise<ImageFile & { readonly png: Buffer }> {
-  const png = await drawImage({ width: 832, height: 1216, key: 'year', parameters: '', look: 'finished' })
+  const png = await drawImage({ width: 832, height: 1216, key: 'history', parameters: '', look: 'finished' })
   return { png, bytes: png.length, sha256: createHash('sha256').update(png).digest('hex') }
 }

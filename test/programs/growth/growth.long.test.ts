@@ -4,12 +4,12 @@ import { compiled, redisAvailable } from '../../support/services.js'
 import { measureGrowth } from './growth.js'
 
 it.skipIf(!redisAvailable)(
-  'a year in months passes the audit, and while a month moves all submits and polls are answered',
+  'a history in months passes the audit, and while a month moves all submits and polls are answered',
   async () => {
     const built = dirname(await compiled('src/server.ts'))
     const said: string[] = []
     const { violations, moving, turnedOver } = await measureGrowth({
-      ...{ generations: 6000, accounts: 600, phases: ['audit', 'bloat', 'move'] },
+      ...{ generations: 6000, accounts: 600, months: 12, phases: ['audit', 'bloat', 'move'] },
       ...{ turnover: 300, renewals: 1, autovacuum: 'autovacuum_vacuum_scale_factor = 0.05', rounds: 1, seconds: 3 },
       scripts: { server: `${built}/server.js`, worker: `${built}/worker.js`, cli: `${built}/cli.js` },
       ...{ say: (line) => said.push(line), signal: new AbortController().signal },

@@ -1,4 +1,4 @@
-/** Easel over a year of generations: what its tables grow to at full rate, and what people wait for while months are moved and archived. */
+/** Easel over a history of generations: what its tables grow to at full rate, and what people wait for while months are moved and archived. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, rm, statfs } from 'node:fs/promises'
@@ -9,20 +9,21 @@ import { table } from '../bench/figures.js'
 import { givenKeys } from '../bench/fill.js'
 import { benchDirectory, startBenchStack } from '../bench/stack.js'
 import { startGpus } from '../scale/gpus.js'
-import { fillYear } from './fill.js'
+import { bloat } from './bloat.js'
+import { fillHistory } from './fill.js'
+import { type History, historyOf, isMetered, storedId } from './history.js'
 import { type Subscriber, startLoad } from './load.js'
 import { type Compared, compare, comparedRows, type Maintenance, otherwiseOf } from './stretches.js'
 import { indexStates, indexTable, LIVE_TABLES, TABLE_HEAD, tableRows, tableStates } from './tables.js'
-import { turnOver } from './turnover.js'
-import { isMetered, storedId, type Year, yearOf } from './year.js'
 
 export const PHASES = ['audit', 'bloat', 'move', 'archive'] as const
 export type Phase = (typeof PHASES)[number]
 
 export interface GrowthOptions {
-  /** Of a year. */
   readonly generations: number
   readonly accounts: number
+  /** How many months the generations are spread over, this one included. */
+  readonly months: number
   readonly phases: readonly Phase[]
   /** How many generations are submitted and ended at full rate. */
   readonly turnover: number
@@ -49,6 +50,8 @@ export interface Growth {
 /** How many whole months before this one are live at first, and after they were moved. */
 const LIVE_MONTHS = 2
 const LIVE_MONTHS_MOVED = 1
+/** Newer months can't be archived. */
+const KEPT_AT_LEAST = 13
 const SUBSCRIBERS = 300
 const BACKENDS = 4
 /** A generation with all that hangs on it takes 2 KB, and what is written ahead comes on top. */
@@ -73,7 +76,7 @@ export async function measureGrowth(options: GrowthOptions): Promise<Growth> {
 }
 
 async function measured(options: GrowthOptions, closers: (() => unknown)[]): Promise<Growth> {
-  const { generations, accounts, phases, autovacuum, scripts, say, rounds, seconds } = options
+  const { generations, months, phases, autovacuum, scripts, say, rounds, seconds } = options
   const directory = await benchDirectory()
   closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
   const { bavail, bsize } = await statfs(directory)
@@ -83,14 +86,14 @@ async function measured(options: GrowthOptions, closers: (() => unknown)[]): Pro
     )
   const images = join(directory, 'images')
   await mkdir(images)
-  const year = yearOf(generations, accounts, LIVE_MONTHS)
+  const history = historyOf(options, LIVE_MONTHS)
   const begun = performance.now()
   const lap = (what: string) => say(`${((performance.now() - begun) / 1000).toFixed(0)} s: ${what}`)
-  await fillYear({
-    ...{ year, directory, images: phases.includes('audit') ? images : undefined },
+  await fillHistory({
+    ...{ history, directory, images: phases.includes('audit') ? images : undefined },
     ...{ say: lap, onStarted: (stop) => closers.push(stop) },
   })
-  const starting = startBenchStack({}, scripts, {}, directory)
+  const starting = startBenchStack({}, scripts, { shared_preload_libraries: 'pg_stat_statements' }, directory)
   closers.push(async () => (await starting.catch(() => undefined))?.close())
   const stack = await starting
   const client = new pg.Client({ connectionString: stack.databaseUrl })
@@ -112,7 +115,7 @@ async function measured(options: GrowthOptions, closers: (() => unknown)[]): Pro
   }
   let turnedOver = 0
   if (phases.includes('bloat')) {
-    turnedOver = await bloat(options, stack.databaseUrl, client)
+    turnedOver = await bloat({ ...options, databaseUrl: stack.databaseUrl }, client)
     await tables('after the turnover')
   }
 
@@ -124,21 +127,22 @@ async function measured(options: GrowthOptions, closers: (() => unknown)[]): Pro
     await stack.launch([scripts.worker], {
       INFERENCE_URL: Array.from({ length: BACKENDS }, (_, n) => gpus.urlOf(n)).join(),
     })
-    const load = startLoad(stack.url, await subscribersOf(client, year))
+    const load = startLoad(stack.url, await subscribersOf(client, history))
     closers.push(load.stop)
     const stretches = { rounds, seconds }
     const live = ['maintenance', '--live-months', String(LIVE_MONTHS_MOVED)]
-    if (phases.includes('move')) moving = await compare({ name: 'move', ...stretches }, load, () => easel(...live))
+    if (phases.includes('move'))
+      moving = await compare({ name: 'move', ...stretches }, load, client, (_, said) =>
+        said.at(-1)?.startsWith('Moved to') ? undefined : easel(...live),
+      )
     if (phases.includes('archive')) {
       const help = await easel('maintenance', '--help').ended
       if (help.includes('--archive-months')) {
         // The oldest month at first, and in each round one more.
-        const kept = (round: number) => year.parts.length + LIVE_MONTHS - 1 - round
-        archiving = await compare({ name: 'archive', ...stretches }, load, (round) =>
-          kept(round) > LIVE_MONTHS
-            ? easel('maintenance', '--live-months', String(LIVE_MONTHS), '--archive-months', String(kept(round)))
-            : undefined,
-        )
+        archiving = await compare({ name: 'archive', ...stretches }, load, client, (round) => {
+          const kept = months - 2 - round
+          return kept < KEPT_AT_LEAST ? undefined : easel(...live, '--archive-months', String(kept))
+        })
       } else say('This build has no --archive-months: nothing is archived.')
     }
     await load.stop()
@@ -183,42 +187,8 @@ async function audit(easel: (...words: readonly string[]) => Maintenance) {
   return checks.filter(({ violations }) => violations > 0)
 }
 
-async function bloat(
-  { turnover, renewals, accounts, signal, say }: GrowthOptions,
-  databaseUrl: string,
-  client: pg.Client,
-) {
-  say(`\n${table(BLOAT_HEAD, [])}`)
-  return turnOver({
-    ...{ databaseUrl, accounts, generations: turnover, renewals, signal },
-    async onTenth({ ended, perSecond, submitMs, claimMs, endMs }) {
-      const states = await tableStates(client)
-      const of = (name: string) => states.find((state) => state.name === name)
-      const { rows } = await client.query<{ bytes: number }>(
-        `SELECT sum(pg_relation_size(indexrelid))::float8 AS bytes FROM pg_stat_user_indexes
-          WHERE indexrelname LIKE 'generations_queue%' OR indexrelname IN ('generations_one_active', 'generations_processing')`,
-      )
-      const cells = [
-        ...[ended.toLocaleString('en'), perSecond.toFixed(0), ...[submitMs, claimMs, endMs].map((ms) => ms.toFixed(1))],
-        ...['generations', 'users', 'unenqueued'].map(
-          (name) => `${of(name)?.dead.toLocaleString('en')}, ${of(name)?.autovacuums}`,
-        ),
-        ...[of('generations')?.bytes, of('generations')?.indexBytes, rows[0]?.bytes].map((bytes = 0) =>
-          (bytes / 1e6).toFixed(1),
-        ),
-      ]
-      say(`| ${cells.join(' | ')} |`)
-    },
-  })
-}
-const BLOAT_HEAD = [
-  ...['ended', 'a second', 'submit, claim, end: p50 ms', '', ''],
-  ...['dead rows, autovacuums: generations', 'users', 'unenqueued'],
-  ...['MB: generations', 'its indexes', 'those of the queue'],
-]
-
 /** Accounts whose submits are charged, and of which each has generations in the tables of months. */
-async function subscribersOf(client: pg.Client, { accounts, parts, generations }: Year): Promise<Subscriber[]> {
+async function subscribersOf(client: pg.Client, { accounts, parts, generations }: History): Promise<Subscriber[]> {
   const numbers = [...Array(accounts).keys()].filter((a) => !isMetered(a)).slice(0, SUBSCRIBERS)
   const keys = await givenKeys(client, numbers)
   const inMonths = Math.floor((parts.at(-1)?.from ?? generations) / accounts)
@@ -229,9 +199,10 @@ async function subscribersOf(client: pg.Client, { accounts, parts, generations }
 }
 
 async function sayCompared(compared: Compared, say: (line: string) => unknown) {
-  const { name, busySeconds, said } = compared
+  const { name, busySeconds, waits, said } = compared
   say(`\n${name}, ${busySeconds.toFixed(0)} s in all:\n${said.map((line) => `  ${line}`).join('\n')}`)
   say(table(['', 'nothing else', name, 'ratio', 'of the rounds', 'spread'], comparedRows(compared)))
+  say(`Connections at once, by what they wait for: with nothing else ${waits.quiet}; with it ${waits.busy}`)
   const otherwise = [...otherwiseOf(compared)].map(([what, n]) => `${what} × ${n}`).join(', ')
   say(`answered otherwise: ${otherwise || 'none'}`)
 }

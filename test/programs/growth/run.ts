@@ -1,4 +1,4 @@
-/** `npm run growth`: what a year of generations does to Easel. README.md says how to read it. */
+/** `npm run growth`: what a history of generations does to Easel. README.md says how to read it. */
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { machine } from '../bench/report.js'
@@ -8,6 +8,7 @@ const { values: flags } = parseArgs({
   options: {
     generations: { type: 'string', default: '100000' },
     accounts: { type: 'string' },
+    months: { type: 'string', default: '26' },
     phases: { type: 'string', default: 'bloat,move,archive' },
     turnover: { type: 'string', default: '10000' },
     renewals: { type: 'string', default: '3' },
@@ -29,6 +30,7 @@ const generations = Number(flags.generations)
 try {
   await measureGrowth({
     ...{ generations, accounts: Number(flags.accounts ?? Math.ceil(generations / 100)) },
+    months: Number(flags.months),
     ...{ phases: flags.phases.split(',').filter(Boolean).map(phase), autovacuum: flags.autovacuum },
     ...{ turnover: Number(flags.turnover), renewals: Number(flags.renewals) },
     ...{ rounds: Number(flags.rounds), seconds: Number(flags.seconds) },

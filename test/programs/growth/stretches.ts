@@ -1,13 +1,17 @@
 /** What people wait for while months are moved or archived, and while nothing is: in turn, so that what else the machine does meets both. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
 import { median, percentile } from '../bench/figures.js'
 import { ASKED, type Load, type Stretch } from './load.js'
+import { waitsText, watchWaits } from './waits.js'
 
 export interface Compared {
   readonly name: string
   /** The rounds, in order. */
   readonly rounds: readonly { readonly quiet: Stretch; readonly busy: Stretch }[]
   readonly busySeconds: number
+  /** What connections to Postgres waited for. */
+  readonly waits: { readonly quiet: string; readonly busy: string }
   /** What the command said last in each of its stretches. */
   readonly said: readonly string[]
 }
@@ -23,34 +27,44 @@ export interface Maintenance {
 const SETTLE_MS = 2000
 
 /**
- * @param begin starts the command of a round; undefined: there is nothing left for it to do
+ * @param begin starts the command of a round, told what those before have said; undefined: there is nothing left for it to do
  * @param seconds of a stretch at most; the command's own may end with it
  */
 export async function compare(
   { name, rounds, seconds }: { readonly name: string; readonly rounds: number; readonly seconds: number },
   load: Pick<Load, 'during'>,
-  begin: (round: number) => Maintenance | undefined,
+  client: pg.Client,
+  begin: (round: number, said: readonly string[]) => Maintenance | undefined,
 ): Promise<Compared> {
   const done: { readonly quiet: Stretch; readonly busy: Stretch }[] = []
   const said: string[] = []
-  let busyMs = 0
+  const seen = { quiet: new Map<string, number>(), busy: new Map<string, number>() }
+  const lasted = { quiet: 0, busy: 0 }
+  const stretch = async (which: 'quiet' | 'busy', work: Promise<unknown>) => {
+    const begun = performance.now()
+    const [answered, waits] = await Promise.all([load.during(() => work), watchWaits(client, work)])
+    lasted[which] += (performance.now() - begun) / 1000
+    for (const [what, n] of waits) seen[which].set(what, (seen[which].get(what) ?? 0) + n)
+    return answered
+  }
   for (let round = 0; round < rounds; round++) {
     await delay(SETTLE_MS)
-    const quiet = await load.during(() => delay(seconds * 1000))
-    const maintenance = begin(round)
+    const quiet = await stretch('quiet', delay(seconds * 1000))
+    const maintenance = begin(round, said)
     if (!maintenance) break
     await Promise.race([maintenance.ended, delay(SETTLE_MS)])
-    const begun = performance.now()
-    const busy = await load.during(() => Promise.race([maintenance.ended, delay(seconds * 1000)]))
-    busyMs += performance.now() - begun
+    const busy = await stretch('busy', Promise.race([maintenance.ended, delay(seconds * 1000)]))
     maintenance.stop()
     said.push((await maintenance.ended).trim().split('\n').at(-1) ?? '')
     done.push({ quiet, busy })
   }
-  return { name, rounds: done, busySeconds: busyMs / 1000, said }
+  const waits = { quiet: waitsText(seen.quiet, lasted.quiet), busy: waitsText(seen.busy, lasted.busy) }
+  return { name, rounds: done, busySeconds: lasted.busy, waits, said }
 }
 
 const SHARES = [0.5, 0.95, 0.99]
+/** A command that ends at once leaves a stretch with too few answers to compare. */
+const ANSWERS = 20
 
 /** A row for each percentile of what was asked: milliseconds with nothing else and with the command, their ratio, and those of the rounds. */
 export function comparedRows({ name, rounds }: Compared): string[][] {
@@ -62,7 +76,7 @@ export function comparedRows({ name, rounds }: Compared): string[][] {
           share,
         )
       const ratios = rounds
-        .filter(({ quiet, busy }) => quiet.waited[asked].length > 0 && busy.waited[asked].length > 0)
+        .filter(({ busy }) => busy.waited[asked].length >= ANSWERS)
         .map(({ quiet, busy }) => percentile(busy.waited[asked], share) / percentile(quiet.waited[asked], share))
       const spread = ratios.length > 0 ? `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}` : ''
       const [quiet, busy] = [pooled('quiet'), pooled('busy')]

@@ -8,7 +8,7 @@ import { submissionStore } from '../../../src/db/generations/submit/charged.js'
 import { aGeneration } from '../../support/givens.js'
 import { median } from '../bench/figures.js'
 import { accountId, keyId } from '../bench/fill.js'
-import { isMetered, promptParts } from './year.js'
+import { isMetered, promptParts } from './history.js'
 
 export interface TurnoverOptions {
   readonly databaseUrl: string

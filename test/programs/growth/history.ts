@@ -1,8 +1,8 @@
-/** A year of generations, each known by its number: which account's it is, when it was submitted, and what it is made of. */
+/** A history of generations, each known by its number: which account's it is, when it was submitted, and what it is made of. */
 import { createHash } from 'node:crypto'
 import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 
-export interface Year {
+export interface History {
   readonly generations: number
   readonly accounts: number
   /** In microseconds since 1970: when the first one was submitted, and how long after it the next one was. */
@@ -19,7 +19,6 @@ export interface Part {
   readonly to: number
 }
 
-const MONTHS = 12
 /** Of the account's generations before it and of this one. */
 const PATTERN = 330
 const GRANTED = 1_000_000
@@ -28,15 +27,22 @@ const GRANTED = 1_000_000
 export const isMetered = (account: number): boolean => account % 10 === 0
 export const storedId = (n: number): string => `gen_${createHash('md5').update(`g${n}`).digest('hex').slice(0, 26)}`
 
-/** @param liveMonths how many whole months before this one are in the live tables */
-export function yearOf(generations: number, accounts: number, liveMonths: number, now = new Date()): Year {
+/**
+ * @param months how many it has, this one included
+ * @param liveMonths how many whole months before this one are in the live tables
+ */
+export function historyOf(
+  { generations, accounts, months }: Pick<History, 'generations' | 'accounts'> & { readonly months: number },
+  liveMonths: number,
+  now = new Date(),
+): History {
   const monthAt = (before: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before)
-  const startUs = monthAt(MONTHS - 1) * 1000
+  const startUs = monthAt(months - 1) * 1000
   // What is submitted from now on comes after all of these have ended.
   const stepUs = Math.floor(((now.getTime() - 3_600_000) * 1000 - startUs) / generations)
   const numberAt = (ms: number) => Math.ceil((ms * 1000 - startUs) / stepUs)
   const parts: Part[] = []
-  for (let before = MONTHS - 1; before > liveMonths; before--)
+  for (let before = months - 1; before > liveMonths; before--)
     parts.push({
       month: new Date(monthAt(before)).toISOString().slice(0, 10),
       from: numberAt(monthAt(before)),
@@ -75,7 +81,7 @@ const spent = (k: string, a: string, at: string, first: string) =>
 const HASH = '(hashint8(n) & 2147483647)'
 
 /** The generations of a part, as SQL to select from. */
-function rowsOf({ accounts, startUs, stepUs }: Year, { from, to }: Part): string {
+function rowsOf({ accounts, startUs, stepUs }: History, { from, to }: Part): string {
   const [a, k] = [`n % ${accounts}`, `n / ${accounts}`]
   const submitted = `timestamptz 'epoch' + (${startUs} + n * ${stepUs}) * interval '1 microsecond'`
   return `(
@@ -102,12 +108,12 @@ export interface ImageFile {
  * The statements that store a part, without triggers.
  * @param file what all images are; without one each has a hash of its own
  */
-export function storing(year: Year, part: Part, file?: ImageFile): string[] {
-  const rows = rowsOf(year, part)
+export function storing(history: History, part: Part, file?: ImageFile): string[] {
+  const rows = rowsOf(history, part)
   const table = (name: string) => (part.month ? `${name}_${part.month.slice(0, 7).replace('-', '_')}` : name)
   const month = part.month ? `date '${part.month}'` : 'NULL::date'
   // The first entries are the grants.
-  const entry = `${year.accounts} + 1 + n * 2`
+  const entry = `${history.accounts} + 1 + n * 2`
   const models = SEED_MODELS.map((it, place) => `(${place}, ${it.id}, '${it.modelName}', '${it.filename}')`)
   const image = file ? `${file.bytes}, '${file.sha256}'` : `1200000 + hash % 400000, md5('a' || n) || md5('b' || n)`
   return [
@@ -142,7 +148,7 @@ export function storing(year: Year, part: Part, file?: ImageFile): string[] {
 }
 
 /** The accounts with their keys, subscriptions and grants, and how far the audit has come, as if it had looked at all. */
-export function storingAccounts({ accounts, generations, startUs }: Year): string[] {
+export function storingAccounts({ accounts, generations, startUs }: History): string[] {
   const count = `(${generations} - a + ${accounts} - 1) / ${accounts}`
   const since = `timestamptz 'epoch' + ${startUs} * interval '1 microsecond' - interval '1 day'`
   const numbers = `FROM generate_series(0, ${accounts - 1}) a`
