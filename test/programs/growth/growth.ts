@@ -130,10 +130,10 @@ async function measured(options: GrowthOptions, closers: (() => unknown)[]): Pro
     const load = startLoad(stack.url, await subscribersOf(client, history))
     closers.push(load.stop)
     const stretches = { rounds, seconds }
-    const live = ['maintenance', '--live-months', String(LIVE_MONTHS_MOVED)]
+    const at = (liveMonths: number) => ['maintenance', '--live-months', String(liveMonths)]
     if (phases.includes('move'))
       moving = await compare({ name: 'move', ...stretches }, load, client, (_, said) =>
-        said.at(-1)?.startsWith('Moved to') ? undefined : easel(...live),
+        said.at(-1)?.startsWith('Moved to') ? undefined : easel(...at(LIVE_MONTHS_MOVED)),
       )
     if (phases.includes('archive')) {
       const help = await easel('maintenance', '--help').ended
@@ -141,7 +141,7 @@ async function measured(options: GrowthOptions, closers: (() => unknown)[]): Pro
         // The oldest month at first, and in each round one more.
         archiving = await compare({ name: 'archive', ...stretches }, load, client, (round) => {
           const kept = months - 2 - round
-          return kept < KEPT_AT_LEAST ? undefined : easel(...live, '--archive-months', String(kept))
+          return kept < KEPT_AT_LEAST ? undefined : easel(...at(LIVE_MONTHS), '--archive-months', String(kept))
         })
       } else say('This build has no --archive-months: nothing is archived.')
     }
@@ -199,8 +199,9 @@ async function subscribersOf(client: pg.Client, { accounts, parts, generations }
 }
 
 async function sayCompared(compared: Compared, say: (line: string) => unknown) {
-  const { name, busySeconds, waits, said } = compared
-  say(`\n${name}, ${busySeconds.toFixed(0)} s in all:\n${said.map((line) => `  ${line}`).join('\n')}`)
+  const { name, busySeconds, generations, waits, said } = compared
+  const rate = `${generations.toLocaleString('en')} generations in ${busySeconds.toFixed(0)} s`
+  say(`\n${name}, ${rate}; it said last:\n${said.map((line) => `  ${line}`).join('\n')}`)
   say(table(['', 'nothing else', name, 'ratio', 'of the rounds', 'spread'], comparedRows(compared)))
   say(`Connections at once, by what they wait for: with nothing else ${waits.quiet}; with it ${waits.busy}`)
   const otherwise = [...otherwiseOf(compared)].map(([what, n]) => `${what} × ${n}`).join(', ')

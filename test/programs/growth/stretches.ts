@@ -10,6 +10,8 @@ export interface Compared {
   /** The rounds, in order. */
   readonly rounds: readonly { readonly quiet: Stretch; readonly busy: Stretch }[]
   readonly busySeconds: number
+  /** How many generations came into tables of months, or left them, meanwhile. */
+  readonly generations: number
   /** What connections to Postgres waited for. */
   readonly waits: { readonly quiet: string; readonly busy: string }
   /** What the command said last in each of its stretches. */
@@ -38,6 +40,7 @@ export async function compare(
 ): Promise<Compared> {
   const done: { readonly quiet: Stretch; readonly busy: Stretch }[] = []
   const said: string[] = []
+  let generations = 0
   const seen = { quiet: new Map<string, number>(), busy: new Map<string, number>() }
   const lasted = { quiet: 0, busy: 0 }
   const stretch = async (which: 'quiet' | 'busy', work: Promise<unknown>) => {
@@ -53,13 +56,22 @@ export async function compare(
     const maintenance = begin(round, said)
     if (!maintenance) break
     await Promise.race([maintenance.ended, delay(SETTLE_MS)])
+    const before = await inAndOut(client)
     const busy = await stretch('busy', Promise.race([maintenance.ended, delay(seconds * 1000)]))
     maintenance.stop()
+    generations += (await inAndOut(client)) - before
     said.push((await maintenance.ended).trim().split('\n').at(-1) ?? '')
     done.push({ quiet, busy })
   }
   const waits = { quiet: waitsText(seen.quiet, lasted.quiet), busy: waitsText(seen.busy, lasted.busy) }
-  return { name, rounds: done, busySeconds: lasted.busy, waits, said }
+  return { name, rounds: done, busySeconds: lasted.busy, generations, waits, said }
+}
+
+async function inAndOut(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ n: number }>(
+    `SELECT coalesce(sum(n_tup_ins + n_tup_del), 0)::float8 AS n FROM pg_stat_user_tables WHERE relname ~ '^generations_\\d{4}_'`,
+  )
+  return rows[0]?.n ?? 0
 }
 
 const SHARES = [0.5, 0.95, 0.99]
