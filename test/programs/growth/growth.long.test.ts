@@ -10,7 +10,8 @@ it.skipIf(!redisAvailable)(
     const said: string[] = []
     const { violations, moving, turnedOver } = await measureGrowth({
       ...{ generations: 6000, accounts: 600, months: 12, phases: ['audit', 'bloat', 'move'] },
-      ...{ turnover: 300, renewals: 1, autovacuum: 'autovacuum_vacuum_scale_factor = 0.05', rounds: 1, seconds: 3 },
+      ...{ turnover: 300, renewals: 1, autovacuum: 'autovacuum_vacuum_scale_factor = 0.05', rounds: 1 },
+      ...{ seconds: 3, commandSeconds: 300 },
       scripts: { server: `${built}/server.js`, worker: `${built}/worker.js`, cli: `${built}/cli.js` },
       ...{ say: (line) => said.push(line), signal: new AbortController().signal },
     })

@@ -33,6 +33,8 @@ export interface GrowthOptions {
   readonly rounds: number
   /** Of a stretch. */
   readonly seconds: number
+  /** After which a command is stopped that has not ended. */
+  readonly commandSeconds: number
   readonly scripts: Readonly<Record<'server' | 'worker' | 'cli', string>>
   readonly say: (line: string) => unknown
   readonly signal: AbortSignal
@@ -76,7 +78,7 @@ export async function measureGrowth(options: GrowthOptions): Promise<Growth> {
 }
 
 async function measured(options: GrowthOptions, closers: (() => unknown)[]): Promise<Growth> {
-  const { generations, months, phases, autovacuum, scripts, say, rounds, seconds } = options
+  const { generations, months, phases, autovacuum, scripts, say, rounds, seconds, commandSeconds } = options
   const directory = await benchDirectory()
   closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
   const { bavail, bsize } = await statfs(directory)
@@ -129,7 +131,7 @@ async function measured(options: GrowthOptions, closers: (() => unknown)[]): Pro
     })
     const load = startLoad(stack.url, await subscribersOf(client, history))
     closers.push(load.stop)
-    const stretches = { rounds, seconds }
+    const stretches = { rounds, seconds, commandSeconds }
     const at = (liveMonths: number) => ['maintenance', '--live-months', String(liveMonths)]
     if (phases.includes('move'))
       moving = await compare({ name: 'move', ...stretches }, load, client, (_, said) =>

@@ -15,6 +15,7 @@ const { values: flags } = parseArgs({
     autovacuum: { type: 'string', default: '' },
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '5' },
+    'command-seconds': { type: 'string' },
     built: { type: 'string', default: 'dist' },
   },
 })
@@ -34,6 +35,7 @@ try {
     ...{ phases: flags.phases.split(',').filter(Boolean).map(phase), autovacuum: flags.autovacuum },
     ...{ turnover: Number(flags.turnover), renewals: Number(flags.renewals) },
     ...{ rounds: Number(flags.rounds), seconds: Number(flags.seconds) },
+    commandSeconds: Number(flags['command-seconds'] ?? flags.seconds),
     scripts: { server: `${flags.built}/server.js`, worker: `${flags.built}/worker.js`, cli: `${flags.built}/cli.js` },
     ...{ say: console.log, signal: interrupted.signal },
   })

@@ -28,12 +28,18 @@ export interface Maintenance {
 /** Before each stretch: what the one before has left is answered, and the command's process has started. */
 const SETTLE_MS = 2000
 
-/**
- * @param begin starts the command of a round, told what those before have said; undefined: there is nothing left for it to do
- * @param seconds of a stretch at most; the command's own may end with it
- */
+interface Stretches {
+  readonly name: string
+  readonly rounds: number
+  /** Of a stretch with nothing else. */
+  readonly seconds: number
+  /** Of one with the command, at most: it may end sooner. */
+  readonly commandSeconds: number
+}
+
+/** @param begin starts the command of a round, told what those before have said; undefined: there is nothing left for it to do */
 export async function compare(
-  { name, rounds, seconds }: { readonly name: string; readonly rounds: number; readonly seconds: number },
+  { name, rounds, seconds, commandSeconds }: Stretches,
   load: Pick<Load, 'during'>,
   client: pg.Client,
   begin: (round: number, said: readonly string[]) => Maintenance | undefined,
@@ -57,7 +63,10 @@ export async function compare(
     if (!maintenance) break
     await Promise.race([maintenance.ended, delay(SETTLE_MS)])
     const before = await inAndOut(client)
-    const busy = await stretch('busy', Promise.race([maintenance.ended, delay(seconds * 1000)]))
+    const busy = await stretch(
+      'busy',
+      Promise.race([maintenance.ended, delay(commandSeconds * 1000, undefined, { ref: false })]),
+    )
     maintenance.stop()
     generations += (await inAndOut(client)) - before
     said.push((await maintenance.ended).trim().split('\n').at(-1) ?? '')
