@@ -53,21 +53,20 @@ export async function fillHistory({ history, directory, images, say, onStarted }
     await withoutIndexes(first, async () => {
       for (const text of storingAccounts(history)) await first.query(text)
       // The longest first.
-      const parts = history.parts.toReversed().values()
-      await Promise.all(
-        fillers.map(async (filler) => {
-          for (const part of parts) {
-            for (const text of storing(history, part, file)) await filler.query(text)
-            say(
-              `${part.month?.slice(0, 7) ?? 'the live tables'}: ${(part.to - part.from).toLocaleString('en')} generations`,
-            )
-          }
-        }),
-      )
+      await inTurn(fillers, history.parts.toReversed(), async (filler, part) => {
+        for (const text of storing(history, part, file)) await filler.query(text)
+        const name = part.month?.slice(0, 7) ?? 'the live tables'
+        say(`${name}: ${(part.to - part.from).toLocaleString('en')} generations`)
+      })
       say('the indexes')
     })
     await first.query(CLEANING)
-    await first.query('VACUUM ANALYZE')
+    // As autovacuum does: partitioned tables themselves are not looked at.
+    const { rows: tables } = await first.query<{ name: string }>(
+      `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+        ORDER BY pg_table_size(oid) DESC`,
+    )
+    await inTurn(fillers, tables, async (filler, { name }) => void (await filler.query(`VACUUM ANALYZE ${name}`)))
     if (images !== undefined && file) {
       const { rows } = await first.query<{ slug: string }>('SELECT slug FROM all_images')
       let original = ''
@@ -84,6 +83,20 @@ export async function fillHistory({ history, directory, images, say, onStarted }
     for (const filler of fillers) await filler.end().catch(() => undefined)
     await postgres.stop()
   }
+}
+
+/** Each connection takes the next one as soon as it has done one. */
+async function inTurn<Item>(
+  fillers: readonly pg.Client[],
+  items: readonly Item[],
+  work: (filler: pg.Client, item: Item) => Promise<void>,
+): Promise<void> {
+  const left = items.values()
+  await Promise.all(
+    fillers.map(async (filler) => {
+      for (const item of left) await work(filler, item)
+    }),
+  )
 }
 
 async function drawn(): Promise<ImageFile & { readonly png: Buffer }> {
