@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { SEED_MODELS } from '../../../src/core/catalog/model-version.js'
 import { table } from '../bench/figures.js'
@@ -131,6 +132,8 @@ async function measured(options: GrowthOptions, closers: (() => unknown)[]): Pro
     })
     const load = startLoad(stack.url, await subscribersOf(client, history))
     closers.push(load.stop)
+    // At first Postgres has nothing in memory.
+    await delay(seconds * 1000)
     const stretches = { rounds, seconds, commandSeconds }
     const at = (liveMonths: number) => ['maintenance', '--live-months', String(liveMonths)]
     if (phases.includes('move'))
