@@ -4,7 +4,7 @@ import type pg from 'pg'
 
 const SAMPLE_MS = 100
 
-/** How often a connection was seen to wait for what; `CPU`: it did not wait. Those of commands are marked. */
+/** How often a connection was seen to wait for what; `CPU`: it did not wait. Those of the move are marked. */
 export type Waits = ReadonlyMap<string, number>
 
 export async function watchWaits(client: pg.Client, work: Promise<unknown>): Promise<Waits> {
@@ -15,7 +15,7 @@ export async function watchWaits(client: pg.Client, work: Promise<unknown>): Pro
   })
   while (!isOver) {
     const { rows } = await client.query<{ what: string; n: number }>(
-      `SELECT coalesce(wait_event_type || ': ' || wait_event, 'CPU') || CASE WHEN query LIKE '%move_to_months%' THEN ' (the command)' ELSE '' END AS what,
+      `SELECT coalesce(wait_event_type || ': ' || wait_event, 'CPU') || CASE WHEN query LIKE '%move_to_months%' THEN ' (the move)' ELSE '' END AS what,
               count(*)::integer AS n FROM pg_stat_activity
         WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid() GROUP BY 1`,
     )
