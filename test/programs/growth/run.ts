@@ -25,7 +25,8 @@ function phase(text: string): Phase {
 }
 
 const interrupted = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => interrupted.abort())
+// A second one must not end it before all is removed.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupted.abort())
 
 const generations = Number(flags.generations)
 try {
