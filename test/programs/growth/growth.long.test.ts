@@ -4,12 +4,12 @@ import { compiled, redisAvailable } from '../../support/services.js'
 import { measureGrowth } from './growth.js'
 
 it.skipIf(!redisAvailable)(
-  'a history in months passes the audit, and while a month moves all submits and polls are answered',
+  'a history in months passes the audit, and while one moves and another is archived all submits and polls are answered',
   async () => {
     const built = dirname(await compiled('src/server.ts'))
     const said: string[] = []
-    const { violations, moving, turnedOver } = await measureGrowth({
-      ...{ generations: 6000, accounts: 600, months: 12, phases: ['audit', 'bloat', 'move'] },
+    const { violations, moving, archiving, turnedOver } = await measureGrowth({
+      ...{ generations: 6000, accounts: 600, months: 26, phases: ['audit', 'bloat', 'move', 'archive'] },
       ...{ turnover: 300, renewals: 1, autovacuum: 'autovacuum_vacuum_scale_factor = 0.05', rounds: 1 },
       ...{ seconds: 3, commandSeconds: 300 },
       scripts: { server: `${built}/server.js`, worker: `${built}/worker.js`, cli: `${built}/cli.js` },
@@ -20,10 +20,13 @@ it.skipIf(!redisAvailable)(
     expect(moving?.said).toEqual([
       expect.stringMatching(/^Moved to their months: \d+ generations\. New months: \d{4}-\d\d\./),
     ])
-    const [{ quiet, busy } = {}] = moving?.rounds ?? []
-    expect(quiet?.otherwise).toEqual(new Map())
-    expect(busy?.otherwise).toEqual(new Map())
-    expect(quiet?.waited.submit.length).toBeGreaterThan(0)
+    expect(archiving?.said).toEqual([expect.stringMatching(/^Archived: \d+ generations\./m)])
+    for (const compared of [moving, archiving]) {
+      const [{ quiet, busy } = {}] = compared?.rounds ?? []
+      expect(quiet?.otherwise).toEqual(new Map())
+      expect(busy?.otherwise).toEqual(new Map())
+      expect(quiet?.waited.submit.length).toBeGreaterThan(0)
+    }
     expect(said.join('\n')).toContain('| generations_queue_of_kind |')
   },
   400_000,
