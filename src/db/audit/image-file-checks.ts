@@ -98,7 +98,7 @@ async function imagesStored(audit: FileAudit): Promise<Violations> {
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
 const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
-  counted(await wrongImages(audit, REMOVED, ({ slug }) => audit.files.exists(slug)))
+  counted(slugsOf(await wrongImages(audit, REMOVED, ({ slug }) => audit.files.exists(slug))))
 
 const privateImagesHidden = (audit: FileAudit): Promise<Violations> =>
   stillWrong(audit, PRIVATE, ({ slug }) => audit.files.publicFiles.exists(slug))
@@ -137,7 +137,9 @@ type IsWrong<T> = (it: T) => Promise<boolean>
 
 /** Some may have been removed or made public meanwhile. */
 async function stillWrong(audit: FileAudit, which: Which, isWrong: IsWrong<ImageRow>): Promise<Violations> {
-  const found = sql.param(await wrongImages(audit, which, isWrong))
+  const suspects = await wrongImages(audit, which, isWrong)
+  // Again: a file that came from one place to another between the looks into both was in neither.
+  const found = sql.param(slugsOf(await selectWrong(audit, suspects, isWrong)))
   return counted(
     await audit.db.texts(sql`
       SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${which.inTables}
@@ -145,10 +147,12 @@ async function stillWrong(audit: FileAudit, which: Which, isWrong: IsWrong<Image
   )
 }
 
-async function wrongImages(audit: FileAudit, which: Which, isWrong: IsWrong<ImageRow>): Promise<string[]> {
+const slugsOf = (images: readonly ImageRow[]) => images.map(({ slug }) => slug)
+
+async function wrongImages(audit: FileAudit, which: Which, isWrong: IsWrong<ImageRow>): Promise<ImageRow[]> {
   const found: ImageRow[] = []
   for await (const rows of imageRows(audit, which)) found.push(...(await selectWrong(audit, rows, isWrong)))
-  return found.map(({ slug }) => slug)
+  return found
 }
 
 async function* imageRows({ db, sample, archive }: FileAudit, which: Which): AsyncGenerator<ImageRow[]> {

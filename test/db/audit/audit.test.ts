@@ -3,6 +3,7 @@ import { audit } from '../../../src/db/audit/audit.js'
 import { parseConfig } from '../../../src/process/config.js'
 import { wholeImageStore } from '../../../src/process/image-files.js'
 import { useEasel } from '../../cli/easel.js'
+import { givenSucceeded } from '../../cli/given-images.js'
 import { givenUser } from '../../support/givens.js'
 import { unguarded } from '../../support/unguarded.js'
 import { until } from '../../support/until.js'
@@ -44,4 +45,29 @@ it('an audit on the command line prints the count of each check as JSON and exit
   expect(ok).toBe(false)
   expect(checks).toContainEqual({ name: 'balance-is-sum-of-ledger', violations: 1, examples: [username] })
   expect(checks).toContainEqual({ name: 'ledger-balances-add-up', violations: 0 })
+})
+
+it('an audit looks again at an image that came from one place to another between its looks into both', async () => {
+  const { slugs } = await givenSucceeded(easel, await givenUser(easel.db), { width: 8, height: 8, batchSize: 1 })
+  const { databaseUrl, refundFailed, ...config } = parseConfig(easel.env)
+  const images = wholeImageStore(config, easel.db)
+  const looks = new Map<string, number>()
+  const read = async (slug: string) => {
+    looks.set(slug, (looks.get(slug) ?? 0) + 1)
+    return looks.get(slug) === 1 ? undefined : images.read(slug)
+  }
+  const violationsOf = async (files: typeof images) =>
+    (
+      await audit({
+        databaseUrl,
+        refundFailed,
+        redis: undefined,
+        sample: undefined,
+        images: files,
+        pause: async () => 0,
+      })
+    ).find(({ name }) => name === 'images-are-stored-intact')?.violations
+  expect(await violationsOf({ ...images, read })).toBe(0)
+  expect(looks.get(slugs[0] as string)).toBe(2)
+  expect(await violationsOf({ ...images, read: async () => undefined })).toBe(1)
 })
