@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { giveUpFile } from '../db/archive-damage.js'
 import { archiveList } from '../db/generations/archive-store.js'
 import { REASON, type ReasonOption } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -28,17 +29,19 @@ export function archiveCommands(program: Command, run: Runner): void {
     .action(run(giveUp))
 }
 
-async function giveUp({ recorded }: Operator, id: string, { reason }: ReasonOption) {
+async function giveUp({ db, recorded }: Operator, id: string, { reason }: ReasonOption) {
   if (!UUID.test(id))
     throw new OperatorError(
       `${JSON.stringify(id)} is no file of the archive: "easel audit --full" names those that can't be read.`,
     )
-  const generations = await recorded(
-    reason,
-    ({ archive }) => archive?.giveUp(id) ?? Promise.resolve(undefined),
-    (done) => (done === undefined ? undefined : ['gave up a file of the archive', id]),
-  )
-  if (generations === undefined)
+  const generations =
+    (await db.archive?.isUnreadable(id)) &&
+    (await recorded(
+      reason,
+      ({ pool }) => giveUpFile(pool, id),
+      (done) => (done === undefined ? undefined : ['gave up a file of the archive', id]),
+    ))
+  if (!generations)
     throw new OperatorError(`The archive has no file ${id} that can't be read, so there is nothing to give up.`)
   return { json: { generations }, text: `Given up: ${plural(generations, 'generation')}.` }
 }

@@ -4,7 +4,7 @@ import type { ArchiveContent, FileRow } from './archive-content.js'
 import { archived as a, archiveFiles as f } from './schema/archive.js'
 import { allGenerations as g } from './schema/generations.js'
 import { allImages as i } from './schema/images.js'
-import { param, type Queryable, statement } from './statement.js'
+import { FIRST_UUID, param, type Queryable, statement } from './statement.js'
 
 /** The file is lost or damaged. */
 export class UnreadableFile extends Error {}
@@ -26,8 +26,6 @@ const LOST_NAMES = statement<{ last: string | null; lost: string[] }>('lost_arch
                  OR EXISTS (SELECT FROM ${i} WHERE ${i.slug} = page.name OFFSET 0) AS is_lost
       FROM (SELECT ${a.name}, ${a.fileId} FROM ${a} WHERE ${a.name} > ${param('after')}::text
              ORDER BY ${a.name} LIMIT ${NAMES_PER_PAGE} OFFSET 0) page) names`
-const FIRST = '00000000-0000-0000-0000-000000000000'
-
 /** More of them say no more. */
 const MAX_LOST_NAMES = 1000
 
@@ -64,8 +62,19 @@ export async function damagedIn(pool: Queryable, files: Files, sample: number | 
 /** Those behind a random place, and the first ones where that is near the end. */
 async function someFiles(pool: Queryable, sample: number): Promise<FileRow[]> {
   const rows = await SOME_FILES.rows(pool, { from: randomUUID(), sample })
-  return rows.length < sample ? SOME_FILES.rows(pool, { from: FIRST, sample }) : rows
+  return rows.length < sample ? SOME_FILES.rows(pool, { from: FIRST_UUID, sample }) : rows
 }
+
+const GIVE_UP = statement<{ generations: number }>('give_up_unreadable_file')`
+  UPDATE ${f} SET status = 'lost', key = NULL, changed_at = now() WHERE ${f.id} = ${param('id')}::uuid AND ${f.status} = 'stored'
+  RETURNING ${f.generations}`
+
+/**
+ * Gives up a file that can't be read: nobody asks for it any more, and what it had is known to be lost.
+ * @returns how many generations these were; undefined: there is no such file
+ */
+export const giveUpFile = async (pool: Queryable, id: string): Promise<number | undefined> =>
+  (await GIVE_UP.first(pool, { id }))?.generations
 
 async function lostNames(pool: Queryable): Promise<string[]> {
   const found: string[] = []

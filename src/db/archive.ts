@@ -7,7 +7,7 @@ import { unseal } from '../lib/sealed.js'
 import type { ArchiveContent, FileRow } from './archive-content.js'
 import { damagedIn, UnreadableFile } from './archive-damage.js'
 import { archived as a, archiveFiles as f, archiveUses as u } from './schema/archive.js'
-import { param, type Queryable, statement } from './statement.js'
+import { FIRST_UUID, param, type Queryable, statement } from './statement.js'
 
 /** Of an account's generations by their submits; both ends belong to it. Undefined: no end. */
 export interface Span {
@@ -53,11 +53,8 @@ export interface Archive {
    * @param sample how many files to look at, at random; undefined: all, and all names
    */
   damaged(sample?: number): Promise<string[]>
-  /**
-   * Gives a file up that can't be read: nobody asks for it any more, and what it had is known to be lost.
-   * @returns how many generations these were; undefined: there is no such file, or it can be read
-   */
-  giveUp(id: string): Promise<number | undefined>
+  /** Whether there is a file of this ID that is lost or damaged. */
+  isUnreadable(id: string): Promise<boolean>
   /** Of all files, one after another, or of those that were written since then. */
   contents(options?: ContentsOptions): AsyncIterable<ArchiveContent>
 }
@@ -90,15 +87,10 @@ const NEXT_FILES = statement<FileRow>('next_archive_files')`
    WHERE ${f.status} = 'stored' AND ${f.id} > ${param('after')}::uuid
      AND ${f.changedAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
    ORDER BY ${f.id} LIMIT 100`
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 const BY_ID = statement<FileRow>(
   'archive_file',
 )`SELECT ${FILE} FROM ${f} WHERE ${f.id} = ${param('id')}::uuid AND ${f.status} = 'stored'`
-
-const GIVE_UP = statement<{ generations: number }>('give_up_archive_file')`
-  UPDATE ${f} SET status = 'lost', key = NULL, changed_at = now() WHERE ${f.id} = ${param('id')}::uuid AND ${f.status} = 'stored'
-  RETURNING ${f.generations}`
 
 const BRING_BACK = statement('bring_back')`SELECT bring_back(${param('id')}::uuid, ${param('content')}::jsonb)`
 
@@ -124,7 +116,7 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
   }
 
   async function* allFiles(since?: Date) {
-    for (let after = FIRST; ; ) {
+    for (let after = FIRST_UUID; ; ) {
       const found = await NEXT_FILES.rows(pool, { after, since })
       yield* found
       const last = found.at(-1)
@@ -192,18 +184,16 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
 
     damaged: (sample) => damagedIn(pool, { textOf, all: allFiles }, sample),
 
-    async giveUp(id) {
+    async isUnreadable(id) {
       const file = await BY_ID.first(pool, { id })
-      const isReadable = async (it: FileRow) =>
-        textOf(it).then(
-          () => true,
-          (error) => {
-            if (error instanceof UnreadableFile) return false
-            throw error
-          },
-        )
-      if (!file || (await isReadable(file))) return undefined
-      return (await GIVE_UP.first(pool, { id }))?.generations
+      if (!file) return false
+      try {
+        await textOf(file)
+        return false
+      } catch (error) {
+        if (error instanceof UnreadableFile) return true
+        throw error
+      }
     },
 
     async *contents({ since, skipDamaged = false } = {}) {

@@ -24,6 +24,9 @@ export const outcomeUnknown = (error: unknown): boolean => {
  */
 export const isSqlRefusal = (error: unknown): boolean => /^(22|23|40|55|57014|P0)/.test(sqlState(error) ?? '')
 
+/** Somebody holds one of the rows or tables for longer than this waits, or a step is too long: a lock's time, a deadlock, or a statement's time. */
+export const isBusy = (error: unknown): boolean => /^(55P03|40P01|57014)$/.test(sqlState(error) ?? '')
+
 /** The row has moved to another table; or it and others were locked in another order by who moves them, which is a deadlock. */
 const MOVED_MEANWHILE = /^(40001|40P01)$/
 /** Of rows that are changed together each may move in a step of its own. */

@@ -151,5 +151,8 @@ export const insertInto = <Table extends PgTable>(table: Table, values: Values<T
 const columnName = (table: PgTable, name: string) =>
   sql`${sql.identifier((table as unknown as Record<string, Column>)[name]?.name as string)}`
 
+/** The UUID before all others: where pages in the order of IDs begin. */
+export const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+
 /** Parts with commas between them. */
 export const commaList = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)

@@ -10,8 +10,8 @@ import { archiveFiles as f } from '../schema/archive.js'
 import { allGenerations as g, months as m } from '../schema/generations.js'
 import { allImages as i } from '../schema/images.js'
 import { retention as t } from '../schema/retention.js'
-import { sqlState } from '../sql-state.js'
-import { itemsOf, NOT_SYNCED, param, statement } from '../statement.js'
+import { isBusy } from '../sql-state.js'
+import { FIRST_UUID, itemsOf, NOT_SYNCED, param, statement } from '../statement.js'
 import { daysKept } from './retention.js'
 
 /** Looked at by one statement, and archived by one: each takes some tens of milliseconds. */
@@ -39,7 +39,6 @@ const ACCOUNTS = statement<{ id: string }>('accounts_to_archive')`
     SELECT ${nextAccount(sql`${param('after')}::uuid`)} AS id, 1 AS n
      UNION ALL SELECT ${nextAccount(sql`account.id`)}, n + 1 FROM account WHERE id IS NOT NULL AND n < ${ACCOUNTS_PER_PAGE}
   ) SELECT id FROM account WHERE id IS NOT NULL ORDER BY id`
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /** What has an end comes to it in Postgres first. */
 const isPastRetention = (what: 'prompts' | 'images') => {
@@ -112,9 +111,6 @@ const FORGET = statement(
   'forget_archive_files',
 )`DELETE FROM ${f} WHERE ${f.id} = ANY (${param('ids')}::uuid[]) AND ${f.status} = 'unused'`
 
-/** Somebody holds one of the rows or tables for longer than this waits, or a step is too long: a lock's time, a deadlock, or a statement's time. */
-const isBusy = (error: unknown) => /^(55P03|40P01|57014)$/.test(sqlState(error) ?? '')
-
 async function eachOfSome<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
   const waiting = items.values()
   const workOff = async () => {
@@ -140,7 +136,7 @@ export function archiveStore({ pool }: Pick<Database, 'pool'>, files: ArchiveFil
 
   return {
     months: async (archiveMonths) => (await MONTHS.rows(pool, { archiveMonths })).map((it) => it.month),
-    accounts: async (month, after = FIRST) => (await ACCOUNTS.rows(pool, { month, after })).map((it) => it.id),
+    accounts: async (month, after = FIRST_UUID) => (await ACCOUNTS.rows(pool, { month, after })).map((it) => it.id),
 
     async step(month, accounts) {
       const items = accounts.map(({ accountId, after }) => ({ id: accountId, ...after }))

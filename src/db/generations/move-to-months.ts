@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { MonthStore } from '../../core/generations/move-to-months.js'
 import type { Database } from '../client.js'
 import { generations as g } from '../schema/generations.js'
-import { sqlState } from '../sql-state.js'
+import { isBusy, sqlState } from '../sql-state.js'
 import { param, statement } from '../statement.js'
 
 /** At a time: a step takes some tens of milliseconds. */
@@ -26,17 +26,14 @@ const ADD = statement<{ isNew: boolean }>('add_month')`SELECT add_month(${param(
 
 const MOVE = statement<{ moved: number }>('move_to_months')`SELECT move_to_months(${param('ids')}::text[]) AS moved`
 
-/**
- * Somebody holds one of the rows for longer than this waits, or a step is too long: a lock's time, a deadlock, or a statement's time.
- * Or the month's tables were dropped at this moment, since all of it was archived: the next pass makes them again.
- */
-const IS_BUSY = /^(55P03|40P01|57014|23514)$/
+/** The month's tables were dropped at this moment, since all of it was archived: the next pass makes them again. */
+const NO_PART = '23514'
 
 export function monthStore({ pool }: Database): MonthStore {
   /** Of a step that fails all but a few can be moved by themselves. */
   async function move(ids: readonly string[]): Promise<number> {
     const done = await MOVE.first(pool, { ids }).catch((error) => {
-      if (IS_BUSY.test(sqlState(error) ?? '')) return undefined
+      if (isBusy(error) || sqlState(error) === NO_PART) return undefined
       throw error
     })
     if (done) return done.moved

@@ -9,7 +9,7 @@ import { generations as g, idempotencyKeys as r, unenqueued } from '../schema/ge
 import { allImages as i, imageReports as ir } from '../schema/images.js'
 import { adminRequests } from '../schema/operator.js'
 import { leases } from '../schema/workers.js'
-import { param, setList, statement } from '../statement.js'
+import { FIRST_UUID, param, setList, statement } from '../statement.js'
 import { CLEAN_BACKENDS } from './backends.js'
 import { failingInPages, failureRule } from './end.js'
 import { CLEAN_BOARDS } from './live-boards.js'
@@ -117,7 +117,7 @@ export const reconcileStore = (db: Database, options: ReconcileStoreOptions): Re
     notEnqueued: () => NOT_ENQUEUED.rows(pool),
     markEnqueued: (deliveries) => markEnqueued(db, deliveries),
     firstQueued: () => FIRST_QUEUED.rows(pool),
-    activePage: (afterId) => ACTIVE_PAGE.rows(pool, { after: afterId ?? '00000000-0000-0000-0000-000000000000' }),
+    activePage: (afterId) => ACTIVE_PAGE.rows(pool, { after: afterId ?? FIRST_UUID }),
     endedAmong: async (ids) => (await ENDED_AMONG.rows(pool, { ids })).map(({ id }) => id),
     wastedSlugs: async () => (await WASTED_SLUGS.rows(pool)).map(({ slug }) => slug),
     async clean() {

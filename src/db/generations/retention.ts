@@ -20,7 +20,7 @@ import {
 } from '../schema/images.js'
 import { refusedPrompts as r } from '../schema/operator.js'
 import { retention as t } from '../schema/retention.js'
-import { param, setList, statement } from '../statement.js'
+import { FIRST_UUID, param, setList, statement } from '../statement.js'
 import { passLease } from './pass-lease.js'
 
 /** As many may be due at once, and what one step adds. */
@@ -172,8 +172,6 @@ const EMPTY_REFUSALS = statement('empty_refused_prompts')`
                      WHERE NOT ${changedOf(sql`account.id`)})
             ORDER BY ${r.id} LIMIT ${ROWS_PER_STEP}))`
 
-const FIRST = '00000000-0000-0000-0000-000000000000'
-
 export function retentionStore(db: Database): RetentionStore {
   const { orm, pool } = db
   const step = (what: What) => async (accountId: string, kept: RetentionDays) => {
@@ -192,7 +190,7 @@ export function retentionStore(db: Database): RetentionStore {
       return (await orm.$count(p, or(isNotNull(p.retainPromptsDays), isNotNull(p.retainImagesDays)))) > 0
     },
 
-    async overdue(kept, after = FIRST) {
+    async overdue(kept, after = FIRST_UUID) {
       const rows = await OVERDUE.rows(pool, { ...kept, after })
       const last = rows.length < ACCOUNTS_PER_PAGE ? undefined : rows.at(-1)?.accountId
       const accounts = rows.filter((it) => !it.hasChanged && (it.prompts || it.images || it.refusals))
