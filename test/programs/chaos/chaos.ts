@@ -271,11 +271,8 @@ async function breakThings(
 /** Processes that have failpoints end, and come back without. */
 async function startAfresh({ servers, workers }: Stage): Promise<void> {
   const all = [...servers, ...workers]
-  for (const each of all) {
-    each.resume()
-    each.kill()
-  }
-  await Promise.all(all.map((each) => each.whenUp()))
+  for (const each of all) each.resume()
+  await Promise.all(all.map((each) => each.restart()))
 }
 
 async function copyLogs(from: string, to: string): Promise<void> {

@@ -100,6 +100,17 @@ export class Supervised {
     this.#child?.kill('SIGKILL')
   }
 
+  /** Killed; resolves once its next process is up. */
+  async restart(): Promise<void> {
+    const child = this.#child
+    if (child) {
+      const gone = once(child, 'exit')
+      this.kill()
+      await gone
+    }
+    await this.#up.promise
+  }
+
   /** An orderly end, as at a deployment; resolves once it is gone. */
   async term(): Promise<void> {
     const child = this.#child
@@ -131,10 +142,6 @@ export class Supervised {
       this.#reopen?.()
       this.#reopen = undefined
     }
-  }
-
-  whenUp(): Promise<void> {
-    return this.#ready ? Promise.resolve() : this.#up.promise
   }
 
   async close(): Promise<void> {
