@@ -10,7 +10,7 @@ import { createDatabase, type Database } from '../../../src/db/client.js'
 import { cancelStore } from '../../../src/db/generations/end.js'
 import { createPatientRedis } from '../../../src/redis/client.js'
 import { PRESENT, wipeMarkKey } from '../../../src/redis/wipe-mark.js'
-import { aGeneration, givenGeneration, givenUser, MODEL } from '../../support/givens.js'
+import { aGeneration, type GivenUser, givenGeneration, givenUser, MODEL } from '../../support/givens.js'
 import { until } from '../../support/until.js'
 import type { Scene } from './guard.js'
 import type { Violation } from './history.js'
@@ -43,10 +43,15 @@ const ARRANGED_MS = 30_000
 /**
  * A generation of a developer's own, straight into the table, as some fault could have left it.
  * @param state columns and what they hold, as SQL
+ * @param owner another account's, if given
  */
-export async function plant(scene: Scene, state: Readonly<Record<string, string>>): Promise<Generation> {
+export async function plant(
+  scene: Scene,
+  state: Readonly<Record<string, string>>,
+  owner?: GivenUser,
+): Promise<Generation> {
   return withDatabase(scene, async (db) => {
-    const user = await givenUser(db, { credits: 0, developer: { concurrency: 1 } })
+    const user = owner ?? (await givenUser(db, { credits: 0, developer: { concurrency: 1 } }))
     const size = { width: SIZE, height: SIZE, steps: 4 }
     const generation = aGeneration(user, { ...size, prompt: `planted plain ${randomUUID()}` })
     const { id, accountId, keyId, lane, modelVersionId, modelName, filename, prompt, seed, slugs } = generation
@@ -62,6 +67,16 @@ export async function plant(scene: Scene, state: Readonly<Record<string, string>
     await scene.client.query(`INSERT INTO generations (${columns}) VALUES (${values})`, [...row.values()])
     return generation
   })
+}
+
+/** A second one beside a charged one that is active, as a submit would store it that got past the lock and the look before. */
+export async function plantBesideActive(scene: Scene): Promise<void> {
+  const owner = await withDatabase(scene, async (db) => {
+    const user = await givenUser(db)
+    await givenGeneration(db, user, { prompt: `planted plain ${randomUUID()}` })
+    return user
+  })
+  await plant(scene, { metered: 'false' }, owner)
 }
 
 /** After a wipe of Redis the locks are back within seconds; the next leader clears up what is left over. */

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { FORGETS_GRANTS } from '../payments/payment-checks.js'
 import type { ChaosOptions } from './chaos.js'
 import type { Guard, Scene } from './guard.js'
+import { plantBesideActive } from './guard-probes.js'
 
 /** Ends a queued generation as a cancel does. */
 const FAIL_ONE = `
@@ -78,7 +79,7 @@ export const SQL_GUARDS: readonly Guard[] = [
     name: 'one active generation per user (unique index)',
     drop: 'DROP INDEX generations_one_active',
     noticedBy: ['I6'],
-    run: TWINS,
+    attack: plantBesideActive,
   },
   {
     name: 'refunded once (unique generation and kind)',
