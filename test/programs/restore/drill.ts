@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { expect, onTestFinished } from 'vitest'
 import { newSlug } from '../../../src/core/generations/generation.js'
 import { createDatabase, type Database } from '../../../src/db/client.js'
 import { parseConfig } from '../../../src/process/config.js'
+import type { RedisClient } from '../../../src/redis/cluster.js'
 import { runLine } from '../../cli/easel.js'
 import { type A1111StandIn, startA1111StandIn } from '../../stand-ins/a1111/a1111-stand-in.js'
 import { call, endOf, PROMPT } from '../../support/client.js'
@@ -17,6 +17,7 @@ import { givenWebhook, INSIDE } from '../../support/given-webhook.js'
 import { chargesOf, type GivenUser, givenKey, givenUser } from '../../support/givens.js'
 import { type ServerProcess, startServerProcess } from '../../support/server-process.js'
 import { redisUrl } from '../../support/services.js'
+import { emptyRedis, openRedis } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 import { givenReceiver, type Receiver } from '../../support/webhook-receiver.js'
 import { visit } from '../../support/website-client.js'
@@ -58,13 +59,13 @@ export class Drill {
   /** Ends what a killed test run leaves. */
   readonly watchdog: Watchdog
   readonly #gpu: A1111StandIn
-  readonly #redis: Redis
+  readonly #redis: RedisClient
   #ownerUrl = ''
   #server: ServerProcess | undefined
   #worker: WorkerProcess | undefined
   #db: Database | undefined
 
-  private constructor(directory: string, gpu: A1111StandIn, redis: Redis) {
+  private constructor(directory: string, gpu: A1111StandIn, redis: RedisClient) {
     this.directory = directory
     this.watchdog = startWatchdog(directory)
     this.#gpu = gpu
@@ -75,7 +76,7 @@ export class Drill {
   static async open(): Promise<Drill> {
     const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-restore-'))
     await chmod(directory, 0o755) // as root Postgres runs as another user
-    const drill = new Drill(directory, await startA1111StandIn(), new Redis(await redisUrl()))
+    const drill = new Drill(directory, await startA1111StandIn(), await openRedis())
     onTestFinished(() => drill.#close())
     return drill
   }
@@ -175,7 +176,7 @@ export class Drill {
   /** Nothing is left of processes and Redis, without a word of warning. */
   async lose(): Promise<void> {
     await this.#end()
-    await this.#redis.flushdb()
+    await emptyRedis(this.#redis)
     this.#gpu.set({ fault: 'none' })
   }
 
