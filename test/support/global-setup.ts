@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node'
 import { startCompiler } from './compiler.js'
 import { startRunServices } from './run-services.js'
+import { useFastTemporaryDirectory } from './temporary.js'
 
 /** What the test files are told; services.ts makes use of it. */
 export interface TestServices {
@@ -30,6 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Someone's real services; a test that reached them would fill them with rubbish.
   delete process.env.DATABASE_URL
   delete process.env.REDIS_URL
+  useFastTemporaryDirectory()
   const services = await startRunServices({
     keep: process.env.TEST_KEEP === '1',
     workers: Number(project.config.maxWorkers),

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
@@ -16,6 +15,7 @@ import { startPgBouncer } from './pgbouncer.js'
 import { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 import { startRedisSentinel } from './redis-sentinel.js'
 import { runningRedis, startRedis } from './redis-server.js'
+import { sharedTemporaryDirectory } from './temporary.js'
 
 /** Speed before safety: nothing in it is worth saving. Tests that are about statistics make them themselves. */
 const POSTGRES_SETTINGS = {
@@ -25,7 +25,7 @@ const POSTGRES_SETTINGS = {
   autovacuum: 'off',
   wal_level: 'minimal',
   max_wal_senders: '0',
-  max_wal_size: '8GB',
+  max_wal_size: '1GB',
   checkpoint_timeout: '1h',
   max_connections: '300',
 }
@@ -49,8 +49,7 @@ interface RunOptions {
 }
 
 export async function startRunServices({ keep, workers }: RunOptions): Promise<RunServices> {
-  // As root the servers' user must get through, which a TMPDIR of root's own may not allow.
-  const parent = process.getuid?.() === 0 ? '/tmp' : tmpdir()
+  const parent = sharedTemporaryDirectory()
   const directory = await mkdtemp(join(parent, 'easel-test-'))
   await chmod(directory, 0o755)
   const home = keep ? join(parent, `easel-kept-${process.getuid?.()}-${digest(ROOT)}`) : directory

@@ -10,24 +10,38 @@ export interface TestDatabase {
   readonly url: string
   /** What a process that serves is given: with TEST_POSTGRES=pgbouncer through PgBouncer. */
   readonly env: { readonly DATABASE_URL: string; readonly DATABASE_LISTEN_URL?: string }
-  /** Ends the connections that are left. Not needed for tidiness: the server goes with the run. */
+  /** Ends the connections that are left. Not needed for tidiness: it goes when its file's tests are over. */
   drop(): Promise<void>
 }
 
 /** A fresh database with every migration applied and the seeded catalog: a copy of the run's template. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export function createTestDatabase(): Promise<TestDatabase> {
   const { templateDatabase } = inject('services')
-  const name = `t_${randomBytes(8).toString('hex')}`
-  await asAdmin(async (admin) => {
+  return create(async (admin) => {
     // Copying files beats copying through the log for a database this small; before 15 it was the only way.
     const { rows } = await admin.query(`SELECT current_setting('server_version_num')::int >= 150000 AS modern`)
-    const strategy = rows[0].modern ? 'STRATEGY file_copy' : ''
-    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${templateDatabase} ${strategy}`)
+    return `TEMPLATE ${templateDatabase} ${rows[0].modern ? 'STRATEGY file_copy' : ''}`
   })
-  return databaseOf(name)
 }
 
-function databaseOf(name: string): TestDatabase {
+/** One without any table, for what migrates itself. */
+export const createEmptyDatabase = (encoding = 'UTF8'): Promise<TestDatabase> =>
+  create(async () => `TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`)
+
+/** Those of the test file that runs, by name. */
+let databases: { readonly file: string | undefined; readonly names: string[] } = { file: undefined, names: [] }
+
+async function create(how: (admin: pg.Client) => Promise<string>): Promise<TestDatabase> {
+  const name = `t_${randomBytes(8).toString('hex')}`
+  const file = expect.getState().testPath
+  // The files of a process run one after the other: those of the last one would only take room.
+  const ended = file === databases.file ? [] : databases.names
+  if (file !== databases.file) databases = { file, names: [] }
+  databases.names.push(name)
+  await asAdmin(async (admin) => {
+    for (const each of ended) await admin.query(dropping(each))
+    await admin.query(`CREATE DATABASE ${name} ${await how(admin)}`)
+  })
   const url = new URL(inject('services').postgresAdminUrl)
   url.pathname = name
   const { poolerAddress } = inject('services')
@@ -35,17 +49,11 @@ function databaseOf(name: string): TestDatabase {
   return {
     url: url.href,
     env: pooled ? { DATABASE_URL: pooled, DATABASE_LISTEN_URL: url.href } : { DATABASE_URL: url.href },
-    drop: () => asAdmin(async (admin) => void (await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
+    drop: () => asAdmin(async (admin) => void (await admin.query(dropping(name)))),
   }
 }
 
-/** One without any table, for what migrates itself. */
-export async function createEmptyDatabase(encoding = 'UTF8'): Promise<TestDatabase> {
-  const name = `t_${randomBytes(8).toString('hex')}`
-  const how = `TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`
-  await asAdmin(async (admin) => void (await admin.query(`CREATE DATABASE ${name} ${how}`)))
-  return databaseOf(name)
-}
+const dropping = (name: string) => `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`
 
 async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {
   const admin = new pg.Client(inject('services').postgresAdminUrl)

@@ -2,13 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase, type Database } from '../../../src/db/client.js'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
 import { startLocalPostgres } from '../../../src/local/postgres.js'
 import { freePort } from '../../support/free-port.js'
 import { startRedis } from '../../support/redis-server.js'
+import { sharedTemporaryDirectory } from '../../support/temporary.js'
 import { until } from '../../support/until.js'
 
 export const WORKER = 'dist/worker.js'
@@ -25,7 +25,7 @@ export interface Started {
 
 /** A new one. As root Postgres runs as another user, who must get in, or its data would stay behind elsewhere. */
 export async function benchDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-bench-'))
+  const directory = await mkdtemp(join(sharedTemporaryDirectory(), 'easel-bench-'))
   await chmod(directory, 0o711)
   return directory
 }

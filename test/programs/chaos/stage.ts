@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { hashPassword } from '../../../src/core/accounts/password.js'
@@ -19,6 +18,7 @@ import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-st
 import { compile } from '../../support/compile.js'
 import { givenUser, type UserOptions } from '../../support/givens.js'
 import type { Seeded } from '../../support/seeded.js'
+import { sharedTemporaryDirectory } from '../../support/temporary.js'
 import { givenGoods } from '../payments/buyers.js'
 import type { Visitor } from './browser.js'
 import { named, recordEvents } from './event-checks.js'
@@ -99,7 +99,7 @@ export interface Stage extends Victims {
 }
 
 export async function startStage(options: StageOptions): Promise<Stage> {
-  const directory = await realpath(await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-chaos-')))
+  const directory = await realpath(await mkdtemp(join(sharedTemporaryDirectory(), 'easel-chaos-')))
   await chmod(directory, 0o755) // as root the services' users must get through
   const compiled = join(directory, 'compiled')
   const watchdog = startWatchdog(directory)

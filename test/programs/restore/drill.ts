@@ -1,7 +1,6 @@
 /** What must come back after a restore: a service with a bit of everything, before its backup, after it, and restored. */
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, rm, utimes } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { newSlug } from '../../../src/core/generations/generation.js'
@@ -17,6 +16,7 @@ import { givenWebhook, INSIDE } from '../../support/given-webhook.js'
 import { chargesOf, type GivenUser, givenKey, givenUser } from '../../support/givens.js'
 import { type ServerProcess, startServerProcess } from '../../support/server-process.js'
 import { redisUrl } from '../../support/services.js'
+import { sharedTemporaryDirectory } from '../../support/temporary.js'
 import { emptyRedis, openRedis } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 import { givenReceiver, type Receiver } from '../../support/webhook-receiver.js'
@@ -74,7 +74,7 @@ export class Drill {
 
   /** Closed when the test ends. */
   static async open(): Promise<Drill> {
-    const directory = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'easel-restore-'))
+    const directory = await mkdtemp(join(sharedTemporaryDirectory(), 'easel-restore-'))
     await chmod(directory, 0o755) // as root Postgres runs as another user
     const drill = new Drill(directory, await startA1111StandIn(), await openRedis())
     onTestFinished(() => drill.#close())
