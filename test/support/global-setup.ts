@@ -1,7 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import { startCompiler } from './compiler.js'
 import { startRunServices } from './run-services.js'
-import { useFastTemporaryDirectory } from './temporary.js'
 
 /** What the test files are told; services.ts makes use of it. */
 export interface TestServices {
@@ -31,11 +30,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Someone's real services; a test that reached them would fill them with rubbish.
   delete process.env.DATABASE_URL
   delete process.env.REDIS_URL
-  useFastTemporaryDirectory()
   const services = await startRunServices({
     keep: process.env.TEST_KEEP === '1',
     workers: Number(project.config.maxWorkers),
   })
+  // What tests and their processes leave ends with the run.
+  process.env.TMPDIR = services.directory
   const compiler = await startCompiler(services.directory)
   project.onTestsRerun(compiler.forget)
   project.provide('services', { ...services.provided, compilerUrl: compiler.url })

@@ -15,7 +15,7 @@ import { startPgBouncer } from './pgbouncer.js'
 import { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 import { startRedisSentinel } from './redis-sentinel.js'
 import { runningRedis, startRedis } from './redis-server.js'
-import { sharedTemporaryDirectory } from './temporary.js'
+import { fastTemporaryDirectory } from './temporary.js'
 
 /** Speed before safety: nothing in it is worth saving. Tests that are about statistics make them themselves. */
 const POSTGRES_SETTINGS = {
@@ -49,7 +49,7 @@ interface RunOptions {
 }
 
 export async function startRunServices({ keep, workers }: RunOptions): Promise<RunServices> {
-  const parent = sharedTemporaryDirectory()
+  const parent = fastTemporaryDirectory()
   const directory = await mkdtemp(join(parent, 'easel-test-'))
   await chmod(directory, 0o755)
   const home = keep ? join(parent, `easel-kept-${process.getuid?.()}-${digest(ROOT)}`) : directory

@@ -1,6 +1,7 @@
 /** Where tests write what ends with them. */
-import { accessSync, constants, readFileSync, statfsSync } from 'node:fs'
+import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
+import { dirname } from 'node:path'
 
 const MEMORY = '/dev/shm'
 const GIB = 2 ** 30
@@ -10,28 +11,30 @@ const ROOM = 4 * GIB
 const MEMORY_LEFT = 8 * GIB
 
 /**
- * A file system in memory, where Linux has one with enough room that lets programs run. A test database is hundreds of
- * files: to create one costs ten times as much CPU on a disk.
+ * For the directory of a run: TMPDIR if that is set, else memory, where Linux has a file system there with enough room
+ * that lets programs run. A test database is hundreds of files: to create one costs ten times as much CPU on a disk.
  */
-function inMemory(): boolean {
+export const fastTemporaryDirectory = (): string =>
+  process.env.TMPDIR === undefined && isUsable(MEMORY) ? MEMORY : sharedTemporaryDirectory()
+
+function isUsable(memory: string): boolean {
   try {
-    accessSync(MEMORY, constants.W_OK)
-    const { bavail, bsize } = statfsSync(MEMORY)
-    const options =
-      readFileSync('/proc/mounts', 'utf8')
-        .match(/^\S+ \/dev\/shm tmpfs (\S+)/m)?.[1]
-        ?.split(',') ?? []
-    return bavail * bsize >= ROOM && freemem() >= MEMORY_LEFT && options.includes('rw') && !options.includes('noexec')
+    accessSync(memory, constants.W_OK)
+    const { bavail, bsize } = statfsSync(memory)
+    const mount = readFileSync('/proc/mounts', 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '))
+      .find(([, place]) => place === memory)
+    const options = mount?.[3]?.split(',') ?? ['noexec']
+    return bavail * bsize >= ROOM && freemem() >= MEMORY_LEFT && !options.includes('noexec')
   } catch {
     return false
   }
 }
 
-/** Has this process and its children write there, unless TMPDIR says where. */
-export function useFastTemporaryDirectory(): void {
-  if (process.env.TMPDIR === undefined && inMemory()) process.env.TMPDIR = MEMORY
-}
-
-/** For what servers of another user read, too: as root a TMPDIR may be root's own, and closed to them. */
+/** For what servers of another user read, too: as root TMPDIR may be root's own, and closed to them. */
 export const sharedTemporaryDirectory = (): string =>
-  process.getuid?.() === 0 && tmpdir() !== MEMORY ? '/tmp' : tmpdir()
+  process.getuid?.() === 0 && !isOpenToAll(tmpdir()) ? '/tmp' : tmpdir()
+
+const isOpenToAll = (directory: string): boolean =>
+  (statSync(directory).mode & 0o001) !== 0 && (dirname(directory) === directory || isOpenToAll(dirname(directory)))
