@@ -115,6 +115,7 @@ it('storage move keeps every image in reach all the time, though it is killed ha
   const draw = async () => {
     const body = { prompt: 'hills', model_version_id: 10, width: 256, height: 256, steps: 1 }
     const submitted = await call(url, 'POST', '/api/v1/generate', { key: user.key, body })
+    expect(submitted).toMatchObject({ status: 201 })
     const { output } = await endOf({ url }, user, submitted.body.id)
     const slug = output.images[0].id as string
     return slug

@@ -1,8 +1,8 @@
 /** Servers and workers as processes of their own, each from its real entry point, that are replaced one after the other. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import type { Config } from '../../../src/process/config.js'
+import { freePort } from '../../support/free-port.js'
 import { storageEnv } from '../../support/image-storage.js'
 import { compiled } from '../../support/services.js'
 import { until } from '../../support/until.js'
@@ -169,13 +169,4 @@ function startServerProcess(
   failed.catch(() => undefined) // it is told to end sooner or later
   const pid = child.pid as number
   return { pid, url: `http://127.0.0.1:${port}`, port, kill: (signal) => void child.kill(signal), ended, failed }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -1,7 +1,6 @@
 /** Everything a run needs, started and ended in order; nothing of it outlives this process. */
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { hashPassword } from '../../../src/core/accounts/password.js'
@@ -16,6 +15,7 @@ import { stripeProvider } from '../../../src/payment/stripe/stripe-provider.js'
 import { type Config, parseConfig } from '../../../src/process/config.js'
 import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import { compile } from '../../support/compile.js'
+import { freePort } from '../../support/free-port.js'
 import { givenUser, type UserOptions } from '../../support/givens.js'
 import type { Seeded } from '../../support/seeded.js'
 import { sharedTemporaryDirectory } from '../../support/temporary.js'
@@ -160,7 +160,9 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
     const images = imageDirectory(directory)
     const failpointsLog = join(directory, 'failpoints.log')
-    const ports = await freePorts(SERVERS)
+    const taken = new Set<number>()
+    while (taken.size < SERVERS) taken.add(await freePort())
+    const ports = [...taken]
     const serverUrls = ports.map((port) => `http://127.0.0.1:${port}`)
     const proxied = Object.assign(new URL(postgres.url), { port: String(postgresNet.port) }).href
     const shared = {
@@ -306,18 +308,3 @@ const givenPeople = (databaseUrl: string, count: number, its: UserOptions, group
     }
     return people
   })
-
-async function freePorts(count: number): Promise<number[]> {
-  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  return Promise.all(
-    probes.map(
-      (probe) =>
-        new Promise<number>((resolve) => {
-          probe.once('listening', () => {
-            const address = probe.address()
-            probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-          })
-        }),
-    ),
-  )
-}
