@@ -48,8 +48,9 @@ async function imagesIn({ key, generation }: (typeof users)[0]): Promise<number>
   const text = await until(
     async () => {
       const answer = await fetch(`${server.url}/mcp`, { method: 'POST', headers, body: bodyOf(generation) })
-      // A server that is only beginning turns some away.
-      return answer.status === 503 ? answer.text().then(() => undefined) : answer.text()
+      const read = await answer.text()
+      // A server that is only beginning turns some away, and calls whose clients have gone count until it has noticed.
+      return answer.status === 503 || read.includes('event streams open') ? undefined : read
     },
     'an answer',
     180_000,
