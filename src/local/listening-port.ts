@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createConnection, createServer } from 'node:net'
 
 /**
@@ -9,12 +10,21 @@ export async function isTaken(host: string, port: number): Promise<boolean> {
   return (await Promise.all(['127.0.0.1', '::1'].map((address) => answers(address, port)))).includes(true)
 }
 
-/** The wished port if it is free, else any free one. Another program may take it before it is used. */
+/** Tried one after the other, before the system chooses. */
+const TRIES = 20
+
+/**
+ * The wished port if it is free, else any free one, if possible below those that systems give to connections: one of these
+ * could take it before it is used. Another program may, too.
+ */
 export async function freePort(host: string, wished = 0): Promise<number> {
-  const port = await tryBind(host, wished)
-  if (typeof port === 'number') return port
-  if (wished !== 0) return freePort(host)
-  throw new Error(`No port can be opened on ${host} (${port}): set HOST to an address of this machine.`)
+  const others = Array.from({ length: TRIES }, () => randomInt(15_000, 32_000))
+  let bound: number | string = ''
+  for (const port of [...(wished === 0 ? [] : [wished]), ...others, 0]) {
+    bound = await tryBind(host, port)
+    if (typeof bound === 'number') return bound
+  }
+  throw new Error(`No port can be opened on ${host} (${bound}): set HOST to an address of this machine.`)
 }
 
 /** The port that was bound, or the code of the error. */

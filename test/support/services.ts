@@ -84,9 +84,25 @@ export async function redisUrl(file = expect.getState().testPath ?? ''): Promise
   const { redisClusters, redisSentinel } = inject('services')
   // The files of a process run one after the other.
   const cluster = redisClusters[(Number(process.env.VITEST_POOL_ID) - 1) % redisClusters.length]
-  if (cluster) return cluster
+  if (cluster) {
+    if (file !== clusterOf.file) clusterOf = { file, emptied: empty(cluster) }
+    await clusterOf.emptied
+    return cluster
+  }
   const single = await singleRedisUrl(file)
   return redisSentinel ? Object.assign(new URL(redisSentinel), { pathname: new URL(single).pathname }).href : single
+}
+
+/** A cluster has no databases: what the file before has left goes when the next one begins. */
+let clusterOf: { readonly file: string | undefined; readonly emptied: Promise<void> } = {
+  file: undefined,
+  emptied: Promise.resolve(),
+}
+
+async function empty(cluster: string): Promise<void> {
+  const { emptyRedis, openRedis } = await import('./test-redis.js')
+  const redis = await openRedis(cluster)
+  await emptyRedis(redis).finally(() => redis.disconnect())
 }
 
 /** A single Redis, for what is about one: a connection, what it holds, or a time when it is away. */
