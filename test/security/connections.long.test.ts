@@ -57,6 +57,8 @@ const ADDRESSES = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5']
 const OTHERS = process.env.SHOW_FIGURES ? 60 : 5
 const IMAGE = `${newSlug()}.png`
 const AGAIN_AFTER_MS = 500
+/** On a busy machine: thousands of connections, each with a key that Postgres is asked about. */
+const timeout = 400_000
 
 /** Connections that keep the server waiting, from several addresses; each that ends is opened again. */
 async function attack(server: ServerProcess, each: number, bytes: string, reads: boolean) {
@@ -97,7 +99,7 @@ describe.skipIf(process.platform !== 'linux')('four addresses that take all conn
     ],
     // Each answer takes megabytes of the system, so with fewer connections.
     ['do not read an answer', 600, () => `GET /cdn/${IMAGE} HTTP/1.1\r\nHost: easel.test\r\n\r\n`],
-  ])('leave every other client a place if they %s', async (kind, openFiles, bytes) => {
+  ])('leave every other client a place if they %s', { timeout }, async (kind, openFiles, bytes) => {
     const server = await startServerProcess({ RATE_LIMIT_MAX: '1000000' }, openFiles)
     const db = createDatabase(server.databaseUrl, { maxConnections: 2, onError: () => undefined })
     onTestFinished(async () => {

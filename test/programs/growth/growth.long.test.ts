@@ -24,13 +24,11 @@ it.skipIf(!redisAvailable)(
       expect.stringMatching(/^Moved to their months: \d+ generations\. New months: \d{4}-\d\d\./),
     ])
     expect(archiving?.said).toEqual([expect.stringMatching(/^Archived: \d+ generations\./m)])
-    for (const compared of [moving, archiving]) {
-      const [{ quiet, busy } = {}] = compared?.rounds ?? []
-      for (const stretch of [quiet, busy]) {
-        expect([...(stretch?.otherwise.keys() ?? [])].filter((what) => !SAYS_BUSY.test(what))).toEqual([])
-        expect(stretch?.waited.submit.length).toBeGreaterThan(0)
-      }
-    }
+    const stretches = [moving, archiving].flatMap((it) => it?.rounds ?? []).flatMap(({ quiet, busy }) => [quiet, busy])
+    const otherwise = stretches.flatMap((stretch) => [...stretch.otherwise.keys()])
+    expect(otherwise.filter((what) => !SAYS_BUSY.test(what))).toEqual([])
+    expect(stretches).toHaveLength(4)
+    expect(stretches.flatMap(({ waited }) => waited.submit).length).toBeGreaterThan(0)
     expect(said.join('\n')).toContain('| generations_queue_of_kind |')
   },
   400_000,
