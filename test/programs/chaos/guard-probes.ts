@@ -69,7 +69,7 @@ export async function plant(
   })
 }
 
-/** A second one beside a charged one that is active, as a submit would store it that got past the lock and the look before. */
+/** Stores a second generation for an account that has an active one, as a submit would that neither the lock nor the check before it has stopped. */
 export async function plantBesideActive(scene: Scene): Promise<void> {
   const owner = await withDatabase(scene, async (db) => {
     const user = await givenUser(db)

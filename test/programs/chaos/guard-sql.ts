@@ -79,6 +79,7 @@ export const SQL_GUARDS: readonly Guard[] = [
     name: 'one active generation per user (unique index)',
     drop: 'DROP INDEX generations_one_active',
     noticedBy: ['I6'],
+    run: TWINS,
     attack: plantBesideActive,
   },
   {

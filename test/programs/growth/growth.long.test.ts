@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import { compiled, redisAvailable } from '../../support/services.js'
 import { measureGrowth } from './growth.js'
 
-/** A machine that is too busy for the time limits of Postgres; the account of such a submit may have its generation. */
+/** On a machine that is too busy for the time limits of Postgres; the account of such a submit may have its generation. */
 const SAYS_BUSY = /^(old poll|poll|submit): 503$|^submit: 429$/
 
 it.skipIf(!redisAvailable)(
-  'a history in months passes the audit, and while one moves and another is archived submits and polls are answered',
+  'a history in months passes the audit, and while one moves and another is archived all submits and polls are answered as before',
   async () => {
     const built = dirname(await compiled('src/server.ts'))
     const said: string[] = []
@@ -24,11 +24,13 @@ it.skipIf(!redisAvailable)(
       expect.stringMatching(/^Moved to their months: \d+ generations\. New months: \d{4}-\d\d\./),
     ])
     expect(archiving?.said).toEqual([expect.stringMatching(/^Archived: \d+ generations\./m)])
-    const stretches = [moving, archiving].flatMap((it) => it?.rounds ?? []).flatMap(({ quiet, busy }) => [quiet, busy])
-    const otherwise = stretches.flatMap((stretch) => [...stretch.otherwise.keys()])
-    expect(otherwise.filter((what) => !SAYS_BUSY.test(what))).toEqual([])
-    expect(stretches).toHaveLength(4)
-    expect(stretches.flatMap(({ waited }) => waited.submit).length).toBeGreaterThan(0)
+    for (const compared of [moving, archiving]) {
+      const [{ quiet, busy } = {}] = compared?.rounds ?? []
+      const before = [...(quiet?.otherwise.keys() ?? [])]
+      expect(before.filter((what) => !SAYS_BUSY.test(what))).toEqual([])
+      expect([...(busy?.otherwise.keys() ?? ['no stretch'])].filter((what) => !before.includes(what))).toEqual([])
+      expect(quiet?.waited.submit.length).toBeGreaterThan(0)
+    }
     expect(said.join('\n')).toContain('| generations_queue_of_kind |')
   },
   400_000,
