@@ -26,8 +26,10 @@ const LONG = [
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) =>
-      LONG.findIndex((name) => new RegExp(`/test/${name}\\.(long\\.)?test\\.ts$`).test(moduleId)) >>> 0
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONG.findIndex((name) => new RegExp(`/test/${name}\\.(long\\.)?test\\.ts$`).test(moduleId))
+      return place === -1 ? LONG.length : place
+    }
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
   }
 }

@@ -10,15 +10,15 @@ export async function isTaken(host: string, port: number): Promise<boolean> {
   return (await Promise.all(['127.0.0.1', '::1'].map((address) => answers(address, port)))).includes(true)
 }
 
-/** Tried one after the other, before the system chooses. */
-const TRIES = 20
+/** Before the system chooses. */
+const RANDOM_PORTS = 20
 
 /**
- * The wished port if it is free, else any free one, if possible below those that systems give to connections: one of these
- * could take it before it is used. Another program may, too.
+ * The wished port if it is free, else any free one. It is below the range from which systems choose the ports of outgoing
+ * connections, if possible: from there it could be taken before it is used. Another program may take it all the same.
  */
 export async function freePort(host: string, wished = 0): Promise<number> {
-  const others = Array.from({ length: TRIES }, () => randomInt(15_000, 32_000))
+  const others = Array.from({ length: RANDOM_PORTS }, () => randomInt(15_000, 32_000))
   let bound: number | string = ''
   for (const port of [...(wished === 0 ? [] : [wished]), ...others, 0]) {
     bound = await tryBind(host, port)

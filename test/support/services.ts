@@ -78,6 +78,8 @@ export async function compiled(script: string): Promise<string> {
 
 /** By test file: the files of a process share this module. */
 const ownDatabases = new Map<string, Promise<number>>()
+/** A cluster has no databases: what the file before has left goes when the next one begins. */
+const emptiedFor = new Map<string, Promise<void>>()
 
 /** The run's Redis, which no other test file uses meanwhile; with TEST_REDIS=cluster a cluster, with sentinel what sentinels name. */
 export async function redisUrl(file = expect.getState().testPath ?? ''): Promise<string> {
@@ -85,18 +87,13 @@ export async function redisUrl(file = expect.getState().testPath ?? ''): Promise
   // The files of a process run one after the other.
   const cluster = redisClusters[(Number(process.env.VITEST_POOL_ID) - 1) % redisClusters.length]
   if (cluster) {
-    if (file !== clusterOf.file) clusterOf = { file, emptied: empty(cluster) }
-    await clusterOf.emptied
+    const emptied = emptiedFor.get(file) ?? empty(cluster)
+    emptiedFor.set(file, emptied)
+    await emptied
     return cluster
   }
   const single = await singleRedisUrl(file)
   return redisSentinel ? Object.assign(new URL(redisSentinel), { pathname: new URL(single).pathname }).href : single
-}
-
-/** A cluster has no databases: what the file before has left goes when the next one begins. */
-let clusterOf: { readonly file: string | undefined; readonly emptied: Promise<void> } = {
-  file: undefined,
-  emptied: Promise.resolve(),
 }
 
 async function empty(cluster: string): Promise<void> {

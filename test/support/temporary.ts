@@ -21,12 +21,13 @@ function isUsable(memory: string): boolean {
   try {
     accessSync(memory, constants.W_OK)
     const { bavail, bsize } = statfsSync(memory)
-    const mount = readFileSync('/proc/mounts', 'utf8')
-      .split('\n')
-      .map((line) => line.split(' '))
-      .find(([, place]) => place === memory)
-    const options = mount?.[3]?.split(',') ?? ['noexec']
-    return bavail * bsize >= ROOM && freemem() >= MEMORY_LEFT && !options.includes('noexec')
+    const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
+    const options = mounts
+      .find((line) => line.split(' ')[1] === memory)
+      ?.split(' ')[3]
+      ?.split(',')
+    const runsPrograms = options !== undefined && !options.includes('noexec')
+    return runsPrograms && bavail * bsize >= ROOM && freemem() >= MEMORY_LEFT
   } catch {
     return false
   }
