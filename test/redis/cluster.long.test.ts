@@ -49,7 +49,7 @@ afterAll(closeAll)
 
 const quiet = () => undefined
 
-async function open(create: typeof createFailFastRedis = createFailFastRedis, { url }: RedisCluster = whole) {
+async function open(create: typeof createFailFastRedis = createPatientRedis, { url }: RedisCluster = whole) {
   const redis = create(url, quiet)
   closers.push(() => redis.disconnect())
   await whenReady(redis, 60_000)

@@ -5,6 +5,7 @@ import { createFailFastRedis, whenReady } from '../../src/redis/client.js'
 import { localSlidingWindow, redisSlidingWindow, type SlidingWindow } from '../../src/redis/sliding-window.js'
 import { startFaultProxy } from '../support/fault-proxy.js'
 import { redisAvailable, singleRedisUrl } from '../support/services.js'
+import { openRedis } from '../support/test-redis.js'
 import { until } from '../support/until.js'
 
 /** So long that no machine is too slow for it: where a test needs time to pass, it moves what is stored. */
@@ -12,14 +13,15 @@ const WINDOW_MS = 600_000
 const newKey = () => `k${randomBytes(6).toString('hex')}`
 let redis: Redis | undefined
 
-async function openRedis(url: string): Promise<Redis> {
+/** As servers do: it fails when Redis does not answer for a moment. */
+async function openFailFast(url: string): Promise<Redis> {
   const client = createFailFastRedis(url, () => undefined) as Redis
   await whenReady(client)
   return client
 }
 
 beforeAll(async () => {
-  if (redisAvailable) redis = await openRedis(await singleRedisUrl())
+  if (redisAvailable) redis = (await openRedis(await singleRedisUrl())) as Redis
 })
 afterAll(() => redis?.disconnect())
 
@@ -163,7 +165,7 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
     'counts in the process while Redis is away (%s), and in Redis again once it is back',
     async (fault) => {
       const proxy = await startFaultProxy(await singleRedisUrl())
-      const client = await openRedis(proxy.through(await singleRedisUrl()))
+      const client = await openFailFast(proxy.through(await singleRedisUrl()))
       const prefix = newKey()
       const window = redisSlidingWindow(client, prefix)
       await window.hit('k', WINDOW_MS, 2)
@@ -188,7 +190,7 @@ describe.skipIf(!redisAvailable)('a sliding window in Redis', () => {
   /** A server's window over a Redis that can be taken away from it. */
   async function openServer(prefix: string) {
     const proxy = await startFaultProxy(await singleRedisUrl())
-    const client = await openRedis(proxy.through(await singleRedisUrl()))
+    const client = await openFailFast(proxy.through(await singleRedisUrl()))
     onTestFinished(async () => {
       client.disconnect()
       await proxy.close()

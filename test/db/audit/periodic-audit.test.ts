@@ -11,12 +11,12 @@ import type { Running } from '../../../src/process/run-process.js'
 import { startServer } from '../../../src/process/start-server.js'
 import { startWorker } from '../../../src/process/start-worker.js'
 import { redisActiveGenerationLock } from '../../../src/redis/active-generation-lock.js'
-import { createFailFastRedis, whenReady } from '../../../src/redis/client.js'
 import { call, endOf, PROMPT } from '../../support/client.js'
 import { useDatabase } from '../../support/database.js'
 import { givenGeneration, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { redisAvailable } from '../../support/services.js'
+import { openRedis } from '../../support/test-redis.js'
 import { until } from '../../support/until.js'
 
 const HOUR_MS = 3_600_000
@@ -85,9 +85,8 @@ describe('a running service', () => {
     const violated: Record<string, number> = { 'balance-is-sum-of-ledger': 1 }
     await db.pool.query('UPDATE users SET credits = credits + 1 WHERE id = $1', [user.id])
     if (config.redisUrl) {
-      const redis = createFailFastRedis(config.redisUrl, () => undefined)
+      const redis = await openRedis(config.redisUrl)
       onTestFinished(() => redis.disconnect())
-      await whenReady(redis)
       const { id } = await givenGeneration(db, await givenUser(db))
       // Once it has ended, the reconciler clears its lock.
       await db.pool.query(`UPDATE generations SET not_before = now() + interval '1 hour' WHERE id = $1`, [id])
