@@ -30,16 +30,26 @@ export const DATABASE_TIMES = {
   queryMs: 6000,
   /** The time limit of a wait for a row that somebody else has locked. */
   lockMs: 2000,
+  /** After so long Postgres ends the connection of a transaction that asks nothing. */
+  idleMs: 5000,
   /** The time limit of a login, of each statement that follows it, and of a wait for the pool while nobody is answered. */
   loginMs: 2000,
 }
 
 type DatabaseTimes = Readonly<typeof DATABASE_TIMES>
 
-// Without JIT: for a plan over many months it compiles for longer than the statement runs.
-const sessionSettings = ({ statementMs, lockMs }: DatabaseTimes) => `
-  SET statement_timeout = ${statementMs}; SET lock_timeout = ${lockMs}; SET idle_in_transaction_session_timeout = 5000;
-  SET synchronous_commit = on; SET timezone = 'UTC'; SET jit = off`
+const settings = ({ statementMs, lockMs, idleMs }: DatabaseTimes): Readonly<Record<string, string>> => ({
+  statement_timeout: String(statementMs),
+  lock_timeout: String(lockMs),
+  idle_in_transaction_session_timeout: String(idleMs),
+  synchronous_commit: 'on',
+  TimeZone: 'UTC',
+  // For a plan over many months it compiles for longer than the statement runs.
+  jit: 'off',
+})
+
+/** Of each connection, as pg_settings has them. */
+export const SESSION_SETTINGS = settings(DATABASE_TIMES)
 
 /** Not every platform has these; without them, the time limits above must do. */
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
@@ -63,7 +73,8 @@ export const ormOn = (pool: Queryable): NodePgDatabase => drizzle(pool as unknow
 async function applySettings(client: pg.ClientBase, times: DatabaseTimes): Promise<void> {
   // The types don't know `query_timeout`.
   const apply = (text: string) => client.query(Object.assign({ text }, { query_timeout: times.loginMs }))
-  await apply(sessionSettings(times))
+  const set = Object.entries(settings(times)).map(([name, value]) => `SET ${name} = '${value}'`)
+  await apply(set.join('; '))
   for (const setting of OPTIONAL_SETTINGS)
     await apply(setting).catch((error) => {
       if (outcomeUnknown(error)) throw error

@@ -17,13 +17,8 @@ import { isOutage } from '../core/outage.js'
 import { periodStore } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
-import {
-  databaseProblem,
-  faultWatch,
-  migrationProblem,
-  requireFittingPooler,
-  requireUsableDatabase,
-} from '../db/checks/database-checks.js'
+import { databaseProblem, faultWatch, migrationProblem, requireUsableDatabase } from '../db/checks/database-checks.js'
+import { requireFittingPooler, settingsLost } from '../db/checks/pooler-checks.js'
 import { createDatabase } from '../db/client.js'
 import { archiveStore } from '../db/generations/archive-store.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
@@ -167,6 +162,12 @@ export async function openFoundation(
   try {
     await Promise.all([
       requireUsableDatabase(db).then(() => requireFittingPooler(db, config.databaseListenUrl)),
+      // Who has no way around a pooler has none, or one that shares per session.
+      config.databaseListenUrl !== config.databaseUrl &&
+        settingsLost(db).then(
+          (sentence) => sentence && log.warn(sentence),
+          () => undefined,
+        ),
       ...opened.map((client) => whenReady(client)),
     ])
   } catch (error) {

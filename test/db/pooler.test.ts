@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { requireFittingPooler } from '../../src/db/checks/database-checks.js'
-import { createDatabase } from '../../src/db/client.js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { requireFittingPooler, settingsLost } from '../../src/db/checks/pooler-checks.js'
+import { createDatabase, type Database } from '../../src/db/client.js'
 import { auditService } from '../../src/process/audit-service.js'
 import { parseConfig } from '../../src/process/config.js'
 import { useDatabase } from '../support/database.js'
@@ -51,4 +51,32 @@ it('a process does not start where a connection has statements that another clie
   } finally {
     await db.pool.end()
   }
+})
+
+describe('what Easel sets on its connections', () => {
+  const open = (): Database => {
+    const db = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+    onTestFinished(() => db.pool.end())
+    return db
+  }
+  /** A pooler tells its clients another process ID than that of the connection they get. */
+  const behindPooler = async (db: Database): Promise<Database> => {
+    const client = await db.pool.connect()
+    Object.assign(client, { processID: 1 })
+    client.release()
+    return db
+  }
+
+  it('is not lost without a pooler', async () => {
+    expect(await settingsLost(open())).toBeUndefined()
+  })
+
+  it('is lost behind a pooler, until Postgres sets it by itself with the commands that are told', async () => {
+    const sentence = (await settingsLost(await behindPooler(open()))) ?? ''
+    expect(sentence).toMatch(
+      /^A pooler shares connections .* SET lock_timeout = '2000';.* SET statement_timeout = '5000';.* Then let the pooler connect anew\.$/,
+    )
+    for (const command of sentence.match(/ALTER ROLE [^;]+;/g) ?? []) await context.db.pool.query(command)
+    expect(await settingsLost(await behindPooler(open()))).toBeUndefined()
+  })
 })

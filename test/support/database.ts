@@ -2,8 +2,11 @@ import { afterAll, beforeAll } from 'vitest'
 import { createDatabase, type Database } from '../../src/db/client.js'
 import { createTestDatabase } from './services.js'
 
-/** For what tests themselves ask: on a busy machine an answer may take longer than the service may wait for one. */
-const PATIENT = { statementMs: 60_000, queryMs: 61_000, lockMs: 60_000, loginMs: 60_000 }
+/**
+ * For what tests themselves ask: on a busy machine an answer may take longer than the service may wait for one, and what
+ * they hold on purpose must stay held until it has waited.
+ */
+const PATIENT = { statementMs: 60_000, queryMs: 61_000, lockMs: 60_000, loginMs: 60_000, idleMs: 120_000 }
 
 export const patientDatabase = (url: string, maxConnections: number): Database =>
   createDatabase(url, { maxConnections, onError: () => undefined, times: PATIENT })

@@ -6,6 +6,8 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import pg from 'pg'
+import { SESSION_SETTINGS } from '../../src/db/client.js'
 import { freePort } from './free-port.js'
 import { findProgram, install } from './programs.js'
 
@@ -19,13 +21,33 @@ export interface PgBouncer {
 const MINIMUM: readonly [major: number, minor: number] = [1, 21]
 const STARTED_WITHIN_MS = 20_000
 
-/** @param adminUrl of a superuser, whose rights all its clients have */
+/**
+ * A superuser whose rights all its clients have, and for whom Postgres sets what Easel sets on its connections: in
+ * transaction mode that gets lost.
+ */
+async function givenPooledUser(adminUrl: string): Promise<{ user: string; password: string }> {
+  const [user, password] = ['pooled', decodeURIComponent(new URL(adminUrl).password)]
+  const admin = new pg.Client(adminUrl)
+  await admin.connect()
+  try {
+    // A Postgres that was kept has it.
+    const { rowCount } = await admin.query('SELECT FROM pg_roles WHERE rolname = $1', [user])
+    if (!rowCount) await admin.query(`CREATE ROLE ${user} SUPERUSER LOGIN PASSWORD ${pg.escapeLiteral(password)}`)
+    for (const [name, value] of Object.entries(SESSION_SETTINGS))
+      await admin.query(`ALTER ROLE ${user} SET ${name} = '${value}'`)
+  } finally {
+    await admin.end()
+  }
+  return { user, password }
+}
+
+/** @param adminUrl of a superuser */
 export async function startPgBouncer(directory: string, adminUrl: string): Promise<PgBouncer> {
   const program = await findFitting()
-  const { hostname, port, username, password } = new URL(adminUrl)
+  const { hostname, port } = new URL(adminUrl)
   const listenPort = await freePort()
   const file = join(directory, 'pgbouncer.ini')
-  const target = { host: hostname, port, user: username, password: decodeURIComponent(password) }
+  const target = { host: hostname, port, ...(await givenPooledUser(adminUrl)) }
   const settings = {
     ...{ listen_addr: '127.0.0.1', listen_port: listenPort, unix_socket_dir: '', auth_type: 'any' },
     ...{ pool_mode: 'transaction', max_prepared_statements: 500, max_client_conn: 5000 },

@@ -1,14 +1,9 @@
 /** Whether the database can be used, and what to tell a person if not. */
-import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import pg from 'pg'
 import { isOutage } from '../../core/outage.js'
 import { lastMigration } from '../../core/release.js'
 import { tlsRefusal } from '../../lib/tls.js'
 import type { Database } from '../client.js'
-import { postgresClient } from '../hosts.js'
 import { generations } from '../schema/generations.js'
 import { backends, leases } from '../schema/workers.js'
 import { databaseError, sqlState } from '../sql-state.js'
@@ -68,7 +63,7 @@ function stateOf(error: unknown): string | undefined {
 const MENDED_BY_HAND = /^(28|3D|42)/
 
 /** @throws Error with one sentence where waiting does not help */
-function requireOutage(error: unknown, variable?: string): void {
+export function requireOutage(error: unknown, variable?: string): void {
   const sentence = databaseRefusal(error, variable)
   const isByHand = MENDED_BY_HAND.test(stateOf(error) ?? '') || (sentence && sqlState(error) === undefined)
   if (isByHand || loginRefusal(error) || !isOutage(error))
@@ -119,70 +114,6 @@ function problemOf(error: unknown): string {
 /** The same for its tables, where it answers: an older database may have been restored. */
 export const migrationProblem = ({ pool }: Database): Promise<string | undefined> =>
   isMigrated(pool).then((migrated) => (migrated ? undefined : NOT_MIGRATED), databaseRefusal)
-
-/** Longer than a busy Postgres takes. */
-const NOTICE_WITHIN_MS = 3000
-
-const PROBE = { name: 'easel_probe', text: 'SELECT 1' }
-/** SQLSTATEs of a statement that was prepared twice, or is unknown. */
-const LOST_STATEMENT = /^(42P05|26000)$/
-
-/**
- * Tries what a pooler in front of Postgres can break: notices and prepared statements. A Postgres that is only down does
- * not stop the start.
- * @throws Error with one sentence if the pooler shares connections in a way that Easel cannot work with
- */
-export async function requireFittingPooler(
-  db: Database,
-  listenUrl: string,
-  noticeWithinMs = NOTICE_WITHIN_MS,
-): Promise<void> {
-  if (!(await noticeArrives(db, listenUrl, noticeWithinMs)))
-    throw new Error(
-      'Postgres notices do not arrive: a pooler shares connections per transaction. ' +
-        'Set DATABASE_LISTEN_URL to Postgres itself, or let the pooler share per session.',
-    )
-  await requirePreparedStatements(db)
-}
-
-/** True also if Postgres cannot be asked: that says nothing about a pooler. */
-async function noticeArrives({ pool }: Database, listenUrl: string, withinMs: number): Promise<boolean> {
-  const channel = `easel_${randomUUID()}`
-  const client = postgresClient(listenUrl, { connectionTimeoutMillis: 2000 })
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    const received = once(client, 'notification').then(
-      () => true,
-      () => true,
-    )
-    await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
-    await queryOnce(pool, sql`SELECT pg_notify(${channel}, '')`)
-    return await Promise.race([received, delay(withinMs, false, { ref: false })])
-  } catch (error) {
-    requireOutage(error, 'DATABASE_LISTEN_URL')
-    return true
-  } finally {
-    client.end().catch(() => undefined)
-  }
-}
-
-/** Prepares the same statement on two connections: behind a pooler they may be one and the same. */
-async function requirePreparedStatements({ pool }: Database): Promise<void> {
-  const clients: pg.PoolClient[] = []
-  try {
-    for (let n = 0; n < 2; n++) clients.push(await pool.connect())
-    for (const client of clients) await client.query(PROBE)
-  } catch (error) {
-    if (LOST_STATEMENT.test(sqlState(error) ?? ''))
-      throw new Error(
-        'The pooler in front of Postgres loses prepared statements: let it keep them ' +
-          '(PgBouncer 1.21 or newer with max_prepared_statements), or share connections per session.',
-      )
-  } finally {
-    for (const client of clients) client.release()
-  }
-}
 
 /** What was applied, in the form of Drizzle's own migrator, which itself would run all files in one transaction. */
 export const JOURNAL = sql.raw('drizzle.__drizzle_migrations')

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { whenAborted } from '../../../src/lib/abort-signals.js'
 import { call, expectCreateError, expectPersonalError, PROMPT } from '../../support/client.js'
@@ -131,11 +130,14 @@ describe('an Idempotency-Key that came with another request', () => {
 
 describe('an Idempotency-Key whose submit failed and stored nothing', () => {
   const nsfw = { prompt: PROMPT.prompt, model: 'wai-nsfw-illustrious', webhook_url: 'https://example.com/a' }
-  const connect = async () => {
-    const client = new pg.Client(context.service.config.databaseUrl)
-    await client.connect()
+  const begin = async () => {
+    const client = await context.service.db.pool.connect()
     await client.query('BEGIN')
-    return client
+    const end = async () => {
+      await client.query('ROLLBACK')
+      client.release()
+    }
+    return { client, end }
   }
 
   it('is free again at once when moderation was unavailable', async () => {
@@ -149,8 +151,8 @@ describe('an Idempotency-Key whose submit failed and stored nothing', () => {
 
   it('is free again at once when Postgres had no lock for it in time', async () => {
     const owner = await user()
-    const other = await connect()
-    await other.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [owner.id])
+    const other = await begin()
+    await other.client.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [owner.id])
     expect(await submit(owner, PROMPT, 'k')).toMatchObject({ status: 503 })
     await other.end()
     expect(await submit(owner, PROMPT, 'k')).toMatchObject({ status: 201 })
@@ -159,9 +161,9 @@ describe('an Idempotency-Key whose submit failed and stored nothing', () => {
 
   it('is freed later when it could not be freed at once', async () => {
     const owner = await user()
-    const other = await connect()
+    const other = await begin()
     moderation.before(async () => {
-      await other.query('SELECT FROM idempotency_keys WHERE user_id = $1 FOR UPDATE', [owner.id])
+      await other.client.query('SELECT FROM idempotency_keys WHERE user_id = $1 FOR UPDATE', [owner.id])
       throw new Error('moderation breaks off')
     })
     expect(await create(owner, nsfw, 'k')).toMatchObject({ status: 503 })
