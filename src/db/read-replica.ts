@@ -25,11 +25,12 @@ const WRITTEN = statement<{ lsn: string; timeline: number }>('written_lsn')`
   SELECT pg_current_wal_lsn()::text AS lsn,
          ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer AS timeline`
 /**
- * False for a primary, and for a standby of one that was replaced, whose log may be longer than ours: a standby tells its
+ * Not replayed by a primary, nor by a standby of one that was replaced, whose log may be longer than ours: a standby tells its
  * timeline by what it has written to its disk since, or at the last checkpoint.
  */
 const REPLAYED = `
-  SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
+  SELECT pg_is_in_recovery() AS standby,
+         pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
          AND greatest((pg_control_recovery()).min_recovery_end_timeline, (pg_control_checkpoint()).timeline_id) >= $2
          AS replayed`
 
@@ -59,8 +60,9 @@ export function replicaReads(primary: Database, url: string, { onAway, onAnswer 
   const requireCaughtUp = joined(async () => {
     const { lsn, timeline } = (await WRITTEN.first(primary.pool)) as { lsn: string; timeline: number }
     for (const end = performance.now() + CATCH_UP_MS; ; await delay(LOOK_EVERY_MS)) {
-      const { rows } = await replica.pool.query<{ replayed: boolean }>(REPLAYED, [lsn, timeline])
+      const { rows } = await replica.pool.query<{ standby: boolean; replayed: boolean }>(REPLAYED, [lsn, timeline])
       if (rows[0]?.replayed) return
+      if (!rows[0]?.standby) throw new Error('DATABASE_READ_URL leads to no standby')
       if (performance.now() > end) throw new Error('the replica is behind the primary')
     }
   })

@@ -17,7 +17,13 @@ import { isOutage } from '../core/outage.js'
 import { periodStore } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
-import { databaseProblem, faultWatch, migrationProblem, requireUsableDatabase } from '../db/checks/database-checks.js'
+import {
+  databaseProblem,
+  faultWatch,
+  migrationProblem,
+  requireUsableDatabase,
+  requireUsableReplica,
+} from '../db/checks/database-checks.js'
 import { requireFittingPooler, settingsLost } from '../db/checks/pooler-checks.js'
 import { createDatabase } from '../db/client.js'
 import { archiveStore } from '../db/generations/archive-store.js'
@@ -168,6 +174,7 @@ export async function openFoundation(
           (sentence) => sentence && log.warn(sentence),
           () => undefined,
         ),
+      config.databaseReadUrl !== undefined && requireUsableReplica(config.databaseReadUrl),
       ...opened.map((client) => whenReady(client)),
     ])
   } catch (error) {

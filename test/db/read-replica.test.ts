@@ -136,7 +136,7 @@ it('what is no standby is never read from', async () => {
   const others = pair.url(['nobody', 'primary'], 'prefer-standby')
   reads = replicaReads(db, others, { onAway: ({ message }) => told.push(message), onAnswer: () => undefined })
   expect(await answering()).toBe(pair.primary.port)
-  expect(told).toEqual(['the replica is behind the primary'])
+  expect(told).toEqual(['DATABASE_READ_URL leads to no standby'])
 })
 
 it('a standby that follows a primary which was replaced is never read from', async () => {
@@ -160,6 +160,27 @@ it('a standby that follows a primary which was replaced is never read from', asy
   onTestFinished(() => itsReads.end())
   expect((await itsReads.pool.query({ text: 'SELECT count(*)::int AS n FROM notes' })).rows).toEqual([{ n: 0 }])
   expect(told).toEqual(['the replica is behind the primary'])
+})
+
+describe('a server', () => {
+  beforeAll(() => migrateDatabase(pair.primary.url))
+  const start = (replica: string) => {
+    const urls = { DATABASE_URL: pair.primary.url, DATABASE_LISTEN_URL: pair.primary.url }
+    return startService({ env: { ...urls, DATABASE_READ_URL: replica } })
+  }
+
+  it('does not start with a replica that lets nobody in, and says which variable to correct', async () => {
+    const elsewhere = Object.assign(new URL(pair.standby.url), { pathname: '/nowhere' })
+    await expect(start(elsewhere.href)).rejects.toThrow(
+      'The database in DATABASE_READ_URL does not exist: create it, or correct DATABASE_READ_URL.',
+    )
+  })
+
+  it('starts while its replica is away', async () => {
+    const service = await start(pair.url(['nobody'], 'any'))
+    onTestFinished(() => service.close())
+    expect((await call(service.url, 'GET', '/ready')).status).toBe(200)
+  })
 })
 
 it('a server answers lists and statistics from the replica, and what was done a moment ago is in them', async () => {
