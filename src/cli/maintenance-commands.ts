@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { archiveMonths } from '../core/generations/archive-months.js'
 import { moveToMonths } from '../core/generations/move-to-months.js'
 import { lastMigration, MIGRATIONS } from '../core/release.js'
+import { requirePostgresItself } from '../db/checks/pooler-checks.js'
 import { archiveStore } from '../db/generations/archive-store.js'
 import { monthStore } from '../db/generations/move-to-months.js'
 import { grantApplicationRole } from '../db/migrations/application-role.js'
@@ -58,7 +59,9 @@ export function migrateCommand(program: Command, run: Runner, tell: (line: strin
     .action(run((operator) => migrate(operator, tell)))
 }
 
-async function migrate({ config: { databaseUrl, appDatabaseUrl } }: Operator, tell: (line: string) => unknown) {
+async function migrate({ config }: Operator, tell: (line: string) => unknown) {
+  const { databaseUrl, databaseListenUrl, appDatabaseUrl } = config
+  await requirePostgresItself(databaseUrl, databaseListenUrl)
   const applied = await migrateDatabase(databaseUrl, MIGRATIONS, tell)
   if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)
   const done = applied.length > 0 ? `${plural(applied.length, 'migration')} applied` : 'nothing to do'

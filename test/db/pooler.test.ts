@@ -1,13 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { requireFittingPooler, settingsLost } from '../../src/db/checks/pooler-checks.js'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { runCli } from '../../src/cli/run-cli.js'
+import { requireFittingPooler, requirePostgresItself } from '../../src/db/checks/pooler-checks.js'
+import { createDatabase } from '../../src/db/client.js'
 import { auditService } from '../../src/process/audit-service.js'
 import { parseConfig } from '../../src/process/config.js'
 import { useDatabase } from '../support/database.js'
 import { givenUser } from '../support/givens.js'
+import { type Pooler, startPooler } from '../support/pooler.js'
+import { startService } from '../support/service.js'
 import { createTestDatabase } from '../support/services.js'
 import { unguarded } from '../support/unguarded.js'
 
@@ -53,30 +57,42 @@ it('a process does not start where a connection has statements that another clie
   }
 })
 
-describe('what Easel sets on its connections', () => {
-  const open = (): Database => {
-    const db = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
-    onTestFinished(() => db.pool.end())
-    return db
-  }
-  /** A pooler tells its clients another process ID than that of the connection they get. */
-  const behindPooler = async (db: Database): Promise<Database> => {
-    const client = await db.pool.connect()
-    Object.assign(client, { processID: 1 })
-    client.release()
-    return db
-  }
-
-  it('is not lost without a pooler', async () => {
-    expect(await settingsLost(open())).toBeUndefined()
+describe('behind a pooler', () => {
+  let pooler: Pooler
+  beforeAll(async () => {
+    pooler = await startPooler(context.url)
   })
+  afterAll(() => pooler.close())
 
-  it('is lost behind a pooler, until Postgres sets it by itself with the commands that are told', async () => {
-    const sentence = (await settingsLost(await behindPooler(open()))) ?? ''
+  it('what Easel sets on its connections is lost, until Postgres sets it with the commands that a process tells', async () => {
+    const told = async (url: string) => {
+      const lines: string[] = []
+      const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+      const service = await startService({ log, env: { DATABASE_URL: url, DATABASE_LISTEN_URL: context.url } })
+      await service.close()
+      return lines.map((line) => JSON.parse(line).msg as string).find((message) => /^A pooler /.test(message))
+    }
+    expect(await told(`${context.url}?keepalives=1`)).toBeUndefined()
+    const sentence = (await told(pooler.through(context.url))) ?? ''
     expect(sentence).toMatch(
-      /^A pooler shares connections .* SET lock_timeout = '2000';.* SET statement_timeout = '5000';.* Then let the pooler connect anew\.$/,
+      / SET lock_timeout = '2000';.* SET statement_timeout = '5000';.* Then let the pooler connect anew\.$/,
     )
     for (const command of sentence.match(/ALTER ROLE [^;]+;/g) ?? []) await context.db.pool.query(command)
-    expect(await settingsLost(await behindPooler(open()))).toBeUndefined()
+    expect(await told(pooler.through(context.url))).toBeUndefined()
+  })
+
+  it('nothing is lost if it shares per session, which needs no way around', async () => {
+    await requireFittingPooler(context.db, pooler.through(context.url))
+    await requirePostgresItself(pooler.through(context.url), pooler.through(context.url))
+  })
+
+  it('"easel migrate" is refused if it shares per transaction', async () => {
+    const env = { DATABASE_URL: pooler.through(context.url), DATABASE_LISTEN_URL: context.url, LOG_LEVEL: 'silent' }
+    const output = { text: '', write: (text: string) => (output.text += text) }
+    const migrate = (url: string) =>
+      runCli(['migrate'], { ...env, DATABASE_URL: url }, { stdout: output, stderr: output })
+    expect(await migrate(env.DATABASE_URL)).toBe(1)
+    expect(output.text).toMatch(/DATABASE_URL leads to a pooler .*: for this command let it lead to Postgres itself/)
+    expect(await migrate(context.url)).toBe(0)
   })
 })

@@ -74,9 +74,36 @@ async function requirePreparedStatements({ pool }: Database): Promise<void> {
   }
 }
 
+/** Whether a pooler stands in between: it tells its clients a process ID of its own. */
+async function isPooled(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
+  // The types don't know it.
+  return rows[0].pid !== (client as unknown as { processID: number }).processID
+}
+
+/**
+ * For what sets its connection for itself, and keeps locks on it from one transaction to the next. Who needs a way around
+ * a pooler has one that shares per transaction.
+ * @throws Error with one sentence if such a pooler is behind `url`
+ */
+export async function requirePostgresItself(url: string, listenUrl: string): Promise<void> {
+  if (url === listenUrl) return
+  const client = postgresClient(url, { connectionTimeoutMillis: 5000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    if (await isPooled(client))
+      throw new Error(
+        'DATABASE_URL leads to a pooler that shares connections per transaction: for this command let it lead to Postgres ' +
+          'itself, as DATABASE_LISTEN_URL does.',
+      )
+  } finally {
+    client.end().catch(() => undefined)
+  }
+}
+
 const LOST = `
-  SELECT pg_backend_pid() AS pid,
-    format('ALTER ROLE %I IN DATABASE %I SET %s = %L;', session_user, current_database(), name, wanted.value) AS command
+  SELECT format('ALTER ROLE %I IN DATABASE %I SET %s = %L;', session_user, current_database(), name, wanted.value) AS command
   FROM pg_settings JOIN unnest($1::text[], $2::text[]) AS wanted (name, value) USING (name)
   WHERE reset_val <> wanted.value`
 
@@ -88,9 +115,9 @@ const LOST = `
 export async function settingsLost({ pool }: Database): Promise<string | undefined> {
   const client = await pool.connect()
   try {
+    if (!(await isPooled(client))) return undefined
     const { rows } = await client.query(LOST, [Object.keys(SESSION_SETTINGS), Object.values(SESSION_SETTINGS)])
-    // A pooler tells its clients a process ID of its own. The types don't know it.
-    if (!rows.length || rows[0].pid === (client as unknown as { processID: number }).processID) return undefined
+    if (!rows.length) return undefined
     return (
       'A pooler shares connections to Postgres per transaction, so what Easel sets on its connections is lost: let Postgres ' +
       `set it, with ${rows.map(({ command }) => command).join(' ')} Then let the pooler connect anew.`
