@@ -5,7 +5,7 @@ import type { ClaimedGeneration } from '../../src/core/generations/run/ports.js'
 import type { ClaimedUpNext } from '../../src/core/up-next/submitting.js'
 import { accountStore } from '../../src/db/accounts/accounts.js'
 import { usageStore } from '../../src/db/accounts/usage.js'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { accountExports } from '../../src/db/gallery/account-export.js'
 import { imageDeletions } from '../../src/db/gallery/deletions.js'
 import { folderStore } from '../../src/db/gallery/folders.js'
@@ -24,7 +24,7 @@ import { recentImages } from '../../src/db/operator/recent-images.js'
 import { serviceState } from '../../src/db/operator/service-state.js'
 import { upNextQueue } from '../../src/db/up-next/queue.js'
 import { upNextStore } from '../../src/db/up-next/up-next.js'
-import { useDatabase } from '../support/database.js'
+import { patientDatabase, useDatabase } from '../support/database.js'
 import { aGeneration, type GivenUser, givenGeneration, givenUser, MODEL } from '../support/givens.js'
 
 /** The newest of a few. */
@@ -228,7 +228,7 @@ async function fillQueue(name: string): Promise<void> {
 /** Has each of them asked once, and remembers the statements. */
 async function askAll(): Promise<void> {
   let heard: (typeof asked)[string] = []
-  const db = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+  const db = patientDatabase(context.url, 1)
   const connect = db.pool.connect.bind(db.pool)
   db.pool.connect = async () => {
     const client = await connect()

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { postgresClient } from '../../src/db/hosts.js'
 import { migrateDatabase } from '../../src/db/migrations/migrate.js'
 import { type ReplicaReads, replicaReads } from '../../src/db/read-replica.js'
 import { promote } from '../programs/chaos/standby.js'
 import { call, endOf, PROMPT } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { givenUser } from '../support/givens.js'
 import { startService } from '../support/service.js'
 import { until } from '../support/until.js'
@@ -17,7 +18,7 @@ let told: string[]
 
 beforeAll(async () => {
   pair = await givenStandby()
-  db = createDatabase(pair.primary.url, { maxConnections: 4, onError: () => undefined })
+  db = patientDatabase(pair.primary.url, 4)
   await db.pool.query('CREATE TABLE notes (id integer PRIMARY KEY, text text)')
 })
 afterAll(async () => {
@@ -143,7 +144,7 @@ it('a standby that follows a primary which was replaced is never read from', asy
   const other = await givenStandby()
   onTestFinished(() => other.stop())
   const left = await other.follow()
-  const before = createDatabase(other.primary.url, { maxConnections: 1, onError: () => undefined })
+  const before = patientDatabase(other.primary.url, 1)
   onTestFinished(() => before.pool.end())
   await before.pool.query('CREATE TABLE notes (id integer PRIMARY KEY, text text)')
   await until(async () => (await follower(other.standby.url)).length > 0, 'the table on the standby')
@@ -151,7 +152,7 @@ it('a standby that follows a primary which was replaced is never read from', asy
   // Of these the new primary has none, and its own log is shorter.
   await before.pool.query(`INSERT INTO notes SELECT n, repeat('x', 100) FROM generate_series(1, 10000) n`)
   await until(async () => (await follower(left.url))[0]?.n === 10_000, 'the rows on what is left behind')
-  const after = createDatabase(other.standby.url, { maxConnections: 1, onError: () => undefined })
+  const after = patientDatabase(other.standby.url, 1)
   onTestFinished(() => after.pool.end())
   const itsReads = replicaReads(after, left.url, {
     onAway: ({ message }) => told.push(message),

@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { call, PROMPT } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { effort, seedOf } from '../support/effort.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { seeded } from '../support/seeded.js'
@@ -24,7 +25,7 @@ const start = async (place: number) => {
 
 beforeAll(async () => {
   databaseUrl = (await createTestDatabase()).url
-  db = createDatabase(databaseUrl, { maxConnections: 4, onError: () => undefined })
+  db = patientDatabase(databaseUrl, 4)
   await Promise.all([start(0), start(1)])
 })
 afterAll(async () => {

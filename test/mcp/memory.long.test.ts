@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
+import { patientDatabase } from '../support/database.js'
 import { givenImages } from '../support/given-images.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
@@ -20,7 +21,7 @@ const users: (GivenUser & { generation: string })[] = []
 
 beforeAll(async () => {
   server = await startServerProcess({ RATE_LIMIT_MAX: '100000' })
-  db = createDatabase(server.databaseUrl, { maxConnections: 4, onError: () => undefined })
+  db = patientDatabase(server.databaseUrl, 4)
   // Not compressed: 3 MB each, and read quickly.
   const noise = { type: 'gaussian', mean: 128, sigma: 8 } as const
   const image = sharp({ create: { width: 832, height: 1216, channels: 3, background: '#000', noise } })

@@ -3,10 +3,10 @@ import { cp, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { createDatabase } from '../../src/db/client.js'
 import { FAILPOINTS, SWITCHABLE_GUARDS } from '../programs/chaos/failpoint.js'
 import { call, endOf, PROMPT } from '../support/client.js'
 import { ROOT } from '../support/compile.js'
+import { patientDatabase } from '../support/database.js'
 import { givenUser } from '../support/givens.js'
 import type {} from '../support/global-setup.js'
 import { startServerProcess } from '../support/server-process.js'
@@ -72,7 +72,7 @@ it('a server and a worker take no notice of the variables that break processes i
     env,
   )
   onTestFinished(() => worker.kill('SIGKILL'))
-  const db = createDatabase(databaseUrl, { maxConnections: 1, onError: () => undefined })
+  const db = patientDatabase(databaseUrl, 1)
   onTestFinished(() => db.pool.end())
   const user = await givenUser(db)
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { buildBareApp } from '../support/bare-app.js'
 import { type Answer, call, expectCreateError, expectPersonalError, PROMPT } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js'
 import { chargesOf, type GivenUser, givenUser } from '../support/givens.js'
 import { useService } from '../support/service.js'
@@ -25,7 +26,7 @@ describe('while every place for a request is taken', () => {
   const context = useService(async () => {
     const { url } = await createTestDatabase()
     proxy = await startFaultProxy(url)
-    db = createDatabase(url, { maxConnections: 2, onError: () => undefined })
+    db = patientDatabase(url, 2)
     return {
       env: { DATABASE_URL: proxy.through(url), TRUST_PROXY: '127.0.0.1', RATE_LIMIT_MAX: '1000' },
       server: { slots: { total: 3, perHolder: 2, patienceMs: 300 } },

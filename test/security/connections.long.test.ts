@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { newSlug } from '../../src/core/generations/generation.js'
-import { createDatabase } from '../../src/db/client.js'
 import { connectionLimits } from '../../src/http/server/connection-limits.js'
 import { call } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
@@ -20,7 +20,7 @@ it.skipIf(process.platform !== 'linux')(
   `${COUNT} connections of one address leave every other client a place: each request of theirs is answered`,
   async () => {
     const server = await startServerProcess({ RATE_LIMIT_MAX: '1000000' })
-    const db = createDatabase(server.databaseUrl, { maxConnections: 2, onError: () => undefined })
+    const db = patientDatabase(server.databaseUrl, 2)
     const sockets: Socket[] = []
     onTestFinished(async () => {
       for (const socket of sockets) socket.destroy()
@@ -101,7 +101,7 @@ describe.skipIf(process.platform !== 'linux')('four addresses that take all conn
     ['do not read an answer', 600, () => `GET /cdn/${IMAGE} HTTP/1.1\r\nHost: easel.test\r\n\r\n`],
   ])('leave every other client a place if they %s', { timeout }, async (kind, openFiles, bytes) => {
     const server = await startServerProcess({ RATE_LIMIT_MAX: '1000000' }, openFiles)
-    const db = createDatabase(server.databaseUrl, { maxConnections: 2, onError: () => undefined })
+    const db = patientDatabase(server.databaseUrl, 2)
     onTestFinished(async () => {
       await db.pool.end()
       await server.stop()

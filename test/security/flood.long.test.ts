@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newApiKey } from '../../src/core/accounts/api-key.js'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { call } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { seedOf } from '../support/effort.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { type FloodAnswer, startFlood } from '../support/pipelining-client.js'
@@ -18,7 +19,7 @@ beforeAll(async () => {
   const env = { TRUST_PROXY: '127.0.0.1', NODE_OPTIONS: '--max-old-space-size=128' }
   // However long it lasts, who is over the limit stays so.
   server = await startServerProcess({ ...env, RATE_LIMIT_WINDOW_SECONDS: '3600' })
-  db = createDatabase(server.databaseUrl, { maxConnections: 4, onError: () => undefined })
+  db = patientDatabase(server.databaseUrl, 4)
 })
 afterAll(async () => {
   await db?.pool.end()

@@ -5,8 +5,9 @@ import { text as readText } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { newApiKey } from '../../src/core/accounts/api-key.js'
 import { newToken } from '../../src/core/accounts/session.js'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { call } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { givenPassword, givenSession, PASSWORD } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
 import { sendRaw } from '../support/raw-http.js'
@@ -36,7 +37,7 @@ beforeAll(async () => {
     MODERATION_URL: `http://127.0.0.1:${(moderation.address() as AddressInfo).port}/`,
     MODERATION_API_KEY: MODERATION_KEY,
   })
-  db = createDatabase(server.databaseUrl, { maxConnections: 2, onError: () => undefined })
+  db = patientDatabase(server.databaseUrl, 2)
 })
 afterAll(async () => {
   await db?.pool.end()

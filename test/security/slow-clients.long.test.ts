@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/client.js'
+import type { Database } from '../../src/db/client.js'
 import { call } from '../support/client.js'
+import { patientDatabase } from '../support/database.js'
 import { type GivenUser, givenUser } from '../support/givens.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
 import { until } from '../support/until.js'
@@ -29,7 +30,7 @@ let dripper: NodeJS.Timeout | undefined
 
 beforeAll(async () => {
   server = await startServerProcess({ RATE_LIMIT_MAX: '1000000' })
-  db = createDatabase(server.databaseUrl, { maxConnections: 2, onError: () => undefined })
+  db = patientDatabase(server.databaseUrl, 2)
   user = await givenUser(db)
 })
 afterAll(async () => {

@@ -1,10 +1,9 @@
 import { beforeAll, expect, it } from 'vitest'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { ServedCapabilities } from '../../../src/core/generations/run/ports.js'
-import { createDatabase } from '../../../src/db/client.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { runStore } from '../../../src/db/generations/run.js'
-import { useDatabase } from '../../support/database.js'
+import { patientDatabase, useDatabase } from '../../support/database.js'
 import { givenGeneration, givenUser, givenWaiting, MODEL } from '../../support/givens.js'
 
 const context = useDatabase()
@@ -82,7 +81,7 @@ it.each(CASES.map((given) => [given.where, given] as const))(
   async (_where, given) => {
     const { others, loaded, holds, analyzed, other, place } = given
     // A connection counts its own rows while a transaction is open.
-    const one = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+    const one = patientDatabase(context.url, 1)
     const rowsRead = async (): Promise<number> => {
       const { rows } = await one.pool.query(
         `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_xact_user_tables WHERE relname = 'generations'`,
@@ -111,7 +110,7 @@ it.each(CASES.map((given) => [given.where, given] as const))(
 )
 
 it('claims are planned once, not each time', async () => {
-  const one = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+  const one = patientDatabase(context.url, 1)
   try {
     await one.pool.query('BEGIN')
     // Postgres tries a plan of its own for each of the first five.

@@ -1,9 +1,8 @@
 /** What failing what no backend can do reads of a long queue. */
 import { beforeAll, expect, it } from 'vitest'
-import { createDatabase } from '../../../src/db/client.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { reconcileStore } from '../../../src/db/generations/reconcile.js'
-import { useDatabase } from '../../support/database.js'
+import { patientDatabase, useDatabase } from '../../support/database.js'
 import { givenGeneration, givenUser, givenWaiting, MODEL } from '../../support/givens.js'
 import { unguarded } from '../../support/unguarded.js'
 
@@ -28,7 +27,7 @@ beforeAll(async () => {
 /** The rows that the reconciler reads and those that it fails, if the models of the backend are these. */
 async function pass(models: string[], before = '') {
   // A connection counts its own rows while a transaction is open.
-  const one = createDatabase(context.url, { maxConnections: 1, onError: () => undefined })
+  const one = patientDatabase(context.url, 1)
   const rowsRead = async (): Promise<number> => {
     const { rows } = await one.pool.query(
       `SELECT sum(seq_tup_read + idx_tup_fetch) AS n FROM pg_stat_xact_user_tables WHERE relname IN ('generations', 'users')`,

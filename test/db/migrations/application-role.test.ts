@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
-import { createDatabase } from '../../../src/db/client.js'
 import { grantApplicationRole } from '../../../src/db/migrations/application-role.js'
 import { call, endOf, PROMPT } from '../../support/client.js'
+import { patientDatabase } from '../../support/database.js'
 import { givenUser } from '../../support/givens.js'
 import { startService } from '../../support/service.js'
 import { createTestDatabase, redisAvailable } from '../../support/services.js'
@@ -25,7 +25,7 @@ describe.each([true, false].filter((redis) => !redis || redisAvailable))(
       await grantApplicationRole(url, applicationUrl) // after the next migration
       const env = { DATABASE_URL: applicationUrl, RATE_LIMIT_MAX: '1000', INFERENCE_URL: 'preview:' }
       const service = await startService({ redis, env })
-      const db = createDatabase(applicationUrl, { maxConnections: 2, onError: () => undefined })
+      const db = patientDatabase(applicationUrl, 2)
       try {
         const owner = await givenUser(db)
         const submit = async () => {
@@ -58,7 +58,7 @@ describe.each([true, false].filter((redis) => !redis || redisAvailable))(
 
 it('nobody but the owner and the user of APP_DATABASE_URL moves rows to months, also after a restore without rights', async () => {
   const { url, applicationUrl } = await given()
-  const db = createDatabase(url, { maxConnections: 1, onError: () => undefined })
+  const db = patientDatabase(url, 1)
   await db.pool.query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO PUBLIC')
   await grantApplicationRole(url, applicationUrl)
   const { username } = new URL(applicationUrl)
@@ -79,7 +79,7 @@ it('the user of APP_DATABASE_URL keeps its password if the URL has none, and mus
   await grantApplicationRole(url, lacking.href)
   lacking.username = ''
   await expect(grantApplicationRole(url, lacking.href)).rejects.toThrow('APP_DATABASE_URL names no user.')
-  const db = createDatabase(applicationUrl, { maxConnections: 1, onError: () => undefined })
+  const db = patientDatabase(applicationUrl, 1)
   await expect(db.pool.query('SELECT FROM users')).resolves.toBeDefined()
   await db.pool.end()
 })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
-import { createDatabase } from '../../../src/db/client.js'
 import { call, endOf } from '../../support/client.js'
+import { patientDatabase } from '../../support/database.js'
 import { freePort } from '../../support/free-port.js'
 import { givenUser } from '../../support/givens.js'
 import { givenCollector, type ReceivedSpan } from '../../support/otlp-collector.js'
@@ -29,7 +29,7 @@ it('one trace leads from the caller’s span through server and worker to the we
   const generous = { RATE_LIMIT_MAX: '1000', WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1' }
   const server = await startServerProcess({ ...env, ...generous, OTEL_BSP_SCHEDULE_DELAY: '100' })
   onTestFinished(() => server.stop())
-  const db = createDatabase(server.databaseUrl, { maxConnections: 2, onError: () => undefined })
+  const db = patientDatabase(server.databaseUrl, 2)
   onTestFinished(() => db.pool.end())
   const user = await givenUser(db)
 
