@@ -73,7 +73,9 @@ describe('migrating', () => {
     ] as const) {
       // Somebody's long transaction that writes: no table lock and no index is to be had before it ends.
       await other.query('BEGIN')
-      await other.query(`UPDATE generations SET prompt = 'other' WHERE id = (SELECT min(id) FROM generations)`)
+      await other.query(
+        `UPDATE generations SET prompt = 'other' WHERE id = (SELECT min(id) FROM generations WHERE status = 'queued')`,
+      )
       const told: string[] = []
       const migrated = migrateDatabase(url, await givenMigrations(files), (line) => told.push(line))
       migrated.catch(() => undefined)
