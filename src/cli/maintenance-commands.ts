@@ -60,8 +60,8 @@ export function migrateCommand(program: Command, run: Runner, tell: (line: strin
 }
 
 async function migrate({ config }: Operator, tell: (line: string) => unknown) {
-  const { databaseUrl, databaseListenUrl, appDatabaseUrl } = config
-  await requirePostgresItself(databaseUrl, databaseListenUrl)
+  const { databaseUrl, appDatabaseUrl } = config
+  await requirePostgresItself(databaseUrl)
   const applied = await migrateDatabase(databaseUrl, MIGRATIONS, tell)
   if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)
   const done = applied.length > 0 ? `${plural(applied.length, 'migration')} applied` : 'nothing to do'

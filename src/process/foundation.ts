@@ -19,10 +19,10 @@ import { auditResults } from '../db/audit/audit-results.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
 import {
   databaseProblem,
+  databaseRefusal,
   faultWatch,
   migrationProblem,
   requireUsableDatabase,
-  requireUsableReplica,
 } from '../db/checks/database-checks.js'
 import { requireFittingPooler, settingsLost } from '../db/checks/pooler-checks.js'
 import { createDatabase } from '../db/client.js'
@@ -126,7 +126,10 @@ export async function openFoundation(
     config.databaseReadUrl === undefined
       ? undefined
       : replicaReads(db, config.databaseReadUrl, {
-          onAway: (err) => replica.failed('reads', err),
+          onAway: (err) => {
+            const sentence = databaseRefusal(err, 'DATABASE_READ_URL')
+            replica.failed('reads', sentence ? new Error(sentence, { cause: err }) : err)
+          },
           onAnswer: () => replica.recovered('reads'),
         })
   const isAnyAway = () => postgres.isAway() || redis.isAway()
@@ -167,14 +170,10 @@ export async function openFoundation(
   }
   try {
     await Promise.all([
-      requireUsableDatabase(db).then(() => requireFittingPooler(db, config.databaseListenUrl)),
-      // Who has no way around a pooler has none, or one that shares per session.
-      config.databaseListenUrl !== config.databaseUrl &&
-        settingsLost(db).then(
-          (sentence) => sentence && log.warn(sentence),
-          () => undefined,
-        ),
-      config.databaseReadUrl !== undefined && requireUsableReplica(config.databaseReadUrl),
+      requireUsableDatabase(db)
+        .then(() => requireFittingPooler(db, config.databaseListenUrl))
+        .then(() => settingsLost(db).catch(() => undefined))
+        .then((sentence) => sentence && log.warn(sentence)),
       ...opened.map((client) => whenReady(client)),
     ])
   } catch (error) {

@@ -2,20 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
-import { requireFittingPooler, requirePostgresItself } from '../../src/db/checks/pooler-checks.js'
+import { requireFittingPooler, settingsLost } from '../../src/db/checks/pooler-checks.js'
 import { createDatabase } from '../../src/db/client.js'
 import { auditService } from '../../src/process/audit-service.js'
 import { parseConfig } from '../../src/process/config.js'
 import { useDatabase } from '../support/database.js'
 import { givenUser } from '../support/givens.js'
-import { type Pooler, startPooler } from '../support/pooler.js'
+import { startPooler } from '../support/pooler.js'
 import { startService } from '../support/service.js'
 import { createTestDatabase } from '../support/services.js'
 import { unguarded } from '../support/unguarded.js'
 
 const context = useDatabase()
+
+/** With TEST_POSTGRES=pgbouncer: the same through PgBouncer. */
+const pooled = (url: string) => Object.assign(new URL(url), { host: inject('services').poolerAddress }).href
 
 it('a process starts without a pooler, and while Postgres is away', async () => {
   await requireFittingPooler(context.db, context.url)
@@ -57,42 +60,74 @@ it('a process does not start where a connection has statements that another clie
   }
 })
 
-describe('behind a pooler', () => {
-  let pooler: Pooler
-  beforeAll(async () => {
-    pooler = await startPooler(context.url)
-  })
-  afterAll(() => pooler.close())
+describe('what Easel sets on its connections', () => {
+  const toldBehind = async (url: string): Promise<string | undefined> => {
+    const db = createDatabase(url, { maxConnections: 2, onError: () => undefined })
+    return settingsLost(db).finally(() => db.pool.end())
+  }
+  const givenPooler = async (shares: Parameters<typeof startPooler>[1]) => {
+    const pooler = await startPooler(context.url, shares)
+    onTestFinished(() => pooler.close())
+    return pooler.through(context.url)
+  }
 
-  it('what Easel sets on its connections is lost, until Postgres sets it with the commands that a process tells', async () => {
-    const told = async (url: string) => {
-      const lines: string[] = []
-      const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-      const service = await startService({ log, env: { DATABASE_URL: url, DATABASE_LISTEN_URL: context.url } })
-      await service.close()
-      return lines.map((line) => JSON.parse(line).msg as string).find((message) => /^A pooler /.test(message))
-    }
-    expect(await told(`${context.url}?keepalives=1`)).toBeUndefined()
-    const sentence = (await told(pooler.through(context.url))) ?? ''
+  it('is not lost without a pooler, nor behind one that shares per session', async () => {
+    expect(await toldBehind(context.url)).toBeUndefined()
+    expect(await toldBehind(await givenPooler('per session'))).toBeUndefined()
+  })
+
+  it('is lost behind a pooler that shares per transaction, until Postgres sets it with the commands that are told', async () => {
+    const sentence = (await toldBehind(await givenPooler('per transaction'))) ?? ''
     expect(sentence).toMatch(
       / SET lock_timeout = '2000';.* SET statement_timeout = '5000';.* Then let the pooler connect anew\.$/,
     )
     for (const command of sentence.match(/ALTER ROLE [^;]+;/g) ?? []) await context.db.pool.query(command)
-    expect(await told(pooler.through(context.url))).toBeUndefined()
+    // Another connection of Postgres each, which begins with them.
+    expect(await toldBehind(await givenPooler('per transaction'))).toBeUndefined()
   })
 
-  it('nothing is lost if it shares per session, which needs no way around', async () => {
-    await requireFittingPooler(context.db, pooler.through(context.url))
-    await requirePostgresItself(pooler.through(context.url), pooler.through(context.url))
+  it('is not missed where a limit is shorter, or UTC has its longer name', async () => {
+    const set = (name: string, value: string) =>
+      context.db.pool.query(
+        `ALTER ROLE CURRENT_USER IN DATABASE ${new URL(context.url).pathname.slice(1)} SET ${name} = '${value}'`,
+      )
+    await set('statement_timeout', '4s')
+    await set('timezone', 'Etc/UTC')
+    expect(await toldBehind(await givenPooler('per transaction'))).toBeUndefined()
+    await set('statement_timeout', '6s')
+    expect(await toldBehind(await givenPooler('per transaction'))).toMatch(
+      /with ALTER ROLE \S+ IN DATABASE \S+ SET statement_timeout = '5000'; Then/,
+    )
   })
 
-  it('"easel migrate" is refused if it shares per transaction', async () => {
-    const env = { DATABASE_URL: pooler.through(context.url), DATABASE_LISTEN_URL: context.url, LOG_LEVEL: 'silent' }
+  it.skipIf(!inject('services').poolerAddress)('is told by a process at its start if it is lost', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+    await context.db.pool.query(
+      `ALTER ROLE pooled IN DATABASE ${new URL(context.url).pathname.slice(1)} SET lock_timeout = '1h'`,
+    )
+    const env = { DATABASE_URL: pooled(context.url), DATABASE_LISTEN_URL: context.url }
+    await (await startService({ log, env })).close()
+    expect(lines.join('')).toMatch(
+      /A pooler shares connections to Postgres per transaction.* SET lock_timeout = '2000';/,
+    )
+  })
+})
+
+describe('"easel migrate"', () => {
+  it.each([
+    ['per session', 0, /is up to date/],
+    [
+      'per transaction',
+      1,
+      /^error: DATABASE_URL leads to a pooler .*: for this command let it lead to Postgres itself\.$/m,
+    ],
+  ] as const)('through a pooler that shares %s: exit %i', async (shares, code, told) => {
+    const pooler = await startPooler(context.url, shares)
+    onTestFinished(() => pooler.close())
     const output = { text: '', write: (text: string) => (output.text += text) }
-    const migrate = (url: string) =>
-      runCli(['migrate'], { ...env, DATABASE_URL: url }, { stdout: output, stderr: output })
-    expect(await migrate(env.DATABASE_URL)).toBe(1)
-    expect(output.text).toMatch(/DATABASE_URL leads to a pooler .*: for this command let it lead to Postgres itself/)
-    expect(await migrate(context.url)).toBe(0)
+    const env = { DATABASE_URL: pooler.through(context.url), LOG_LEVEL: 'silent' }
+    expect(await runCli(['migrate'], env, { stdout: output, stderr: output })).toBe(code)
+    expect(output.text).toMatch(told)
   })
 })

@@ -1,4 +1,4 @@
-/** A pooler as far as its clients see it at their login: it tells them a process ID of its own. */
+/** A pooler without names, passwords or prepared statements of its own, as far as Postgres's clients notice that it shares. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
@@ -8,45 +8,60 @@ export interface Pooler {
   close(): void
 }
 
-/** BackendKeyData, of the protocol's message formats: after it, the process ID in four bytes. */
-const KEY_DATA = 'K'.charCodeAt(0)
-/** Bytes: the kind of a message. Its length follows, which counts itself. */
+/** Of the protocol's message formats: ReadyForQuery, outside a transaction; and Terminate. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4])
+/** Bytes: the kind of a message, and its length, which counts itself. */
 const KIND = 1
+const LENGTH = 4
 
-/** Each client gets a connection of its own, as with a pooler that shares per session. */
-export async function startPooler(target: string): Promise<Pooler> {
+/**
+ * Each client logs in on a connection of its own. From then on, if it shares per transaction, a client's next transaction
+ * gets the connection that was used last.
+ */
+export async function startPooler(target: string, shares: 'per transaction' | 'per session'): Promise<Pooler> {
   const { hostname, port: targetPort } = new URL(target)
   const sockets = new Set<Socket>()
+  const idle: Socket[] = []
+  const keep = (socket: Socket) => {
+    sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)))
+    return socket
+  }
+  /** By connection of Postgres, and the other way round. */
+  const users = new Map<Socket, Socket>()
+  const lent = new Map<Socket, Socket>()
+  const lend = (client: Socket, upstream: Socket) => {
+    users.set(upstream, client)
+    lent.set(client, upstream)
+    return upstream
+  }
+
   const server = createServer((client) => {
-    const upstream = connect(Number(targetPort), hostname)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        sockets.delete(socket)
-        for (const other of [client, upstream]) other.destroy()
-      })
-    }
-    client.pipe(upstream)
+    keep(client)
+    const upstream = lend(client, keep(connect(Number(targetPort), hostname)))
     let rest = Buffer.alloc(0)
-    const untilKey = (chunk: Buffer) => {
+    upstream.on('data', (chunk) => {
+      const user = users.get(upstream)
+      user?.write(chunk)
       rest = Buffer.concat([rest, chunk])
       for (;;) {
-        const length = rest.length < KIND + 4 ? Infinity : KIND + rest.readUInt32BE(KIND)
-        if (rest.length < length) return
-        const message = rest.subarray(0, length)
-        rest = rest.subarray(length)
-        const isKey = message[0] === KEY_DATA
-        if (isKey) message.writeUInt32BE(message.readUInt32BE(KIND + 4) + 1, KIND + 4)
-        client.write(message)
-        if (!isKey) continue
-        upstream.off('data', untilKey)
-        client.write(rest)
-        upstream.pipe(client)
-        return
+        const end = rest.length < KIND + LENGTH ? Infinity : KIND + rest.readUInt32BE(KIND)
+        if (rest.length < end) return
+        const message = rest.subarray(0, end)
+        rest = rest.subarray(end)
+        if (shares === 'per session' || !message.equals(READY) || !user) continue
+        lent.delete(user)
+        users.delete(upstream)
+        idle.push(upstream)
       }
-    }
-    upstream.on('data', untilKey)
+    })
+    client.on('data', (chunk) => {
+      if (chunk.equals(TERMINATE)) return
+      const own = lent.get(client) ?? idle.pop()
+      if (own) lend(client, own).write(chunk)
+      else client.destroy(new Error('more transactions at once than clients'))
+    })
+    client.on('close', () => lent.get(client)?.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

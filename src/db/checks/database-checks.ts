@@ -4,7 +4,6 @@ import { isOutage } from '../../core/outage.js'
 import { lastMigration } from '../../core/release.js'
 import { tlsRefusal } from '../../lib/tls.js'
 import type { Database } from '../client.js'
-import { postgresClient } from '../hosts.js'
 import { generations } from '../schema/generations.js'
 import { backends, leases } from '../schema/workers.js'
 import { databaseError, sqlState } from '../sql-state.js'
@@ -95,25 +94,6 @@ export async function requireUsableDatabase({ pool }: Database): Promise<void> {
     requireOutage(error)
   }
   if (!migrated) throw new Error(NOT_MIGRATED)
-}
-
-/** ms: of the login to a replica. */
-const REPLICA_WITHIN_MS = 2000
-
-/**
- * One that is away, late, or a primary at the moment does not stop the start: the primary answers instead.
- * @throws Error with one sentence if it lets nobody in with this URL
- */
-export async function requireUsableReplica(url: string): Promise<void> {
-  const client = postgresClient(url, { connectionTimeoutMillis: REPLICA_WITHIN_MS })
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-  } catch (error) {
-    requireOutage(error, 'DATABASE_READ_URL')
-  } finally {
-    client.end().catch(() => undefined)
-  }
 }
 
 /** Changes nothing, but fails where nothing could be written. */

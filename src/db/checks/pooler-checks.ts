@@ -58,71 +58,96 @@ async function noticeArrives({ pool }: Database, listenUrl: string, withinMs: nu
 }
 
 /** Prepares the same statement on two connections: behind a pooler they may be one and the same. */
-async function requirePreparedStatements({ pool }: Database): Promise<void> {
-  const clients: pg.PoolClient[] = []
-  try {
-    for (let n = 0; n < 2; n++) clients.push(await pool.connect())
+const requirePreparedStatements = (db: Database): Promise<void> =>
+  withTwo(db, async (clients) => {
     for (const client of clients) await client.query(PROBE)
-  } catch (error) {
+  }).catch((error) => {
     if (LOST_STATEMENT.test(sqlState(error) ?? ''))
       throw new Error(
         'The pooler in front of Postgres loses prepared statements: let it keep them ' +
           '(PgBouncer 1.21 or newer with max_prepared_statements), or share connections per session.',
       )
+  })
+
+async function withTwo<T>({ pool }: Database, work: (clients: readonly pg.PoolClient[]) => Promise<T>): Promise<T> {
+  const clients: pg.PoolClient[] = []
+  let isSound = false
+  try {
+    for (let n = 0; n < 2; n++) clients.push(await pool.connect())
+    const result = await work(clients)
+    isSound = true
+    return result
   } finally {
-    for (const client of clients) client.release()
+    for (const client of clients) client.release(!isSound)
   }
 }
 
-/** Whether a pooler stands in between: it tells its clients a process ID of its own. */
-async function isPooled(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
-  // The types don't know it.
-  return rows[0].pid !== (client as unknown as { processID: number }).processID
+const ROUNDS = 3
+
+/** Whether connections of Postgres change hands from one transaction to the next. */
+async function isShared(clients: readonly pg.ClientBase[]): Promise<boolean> {
+  const seen = new Map<number, pg.ClientBase>()
+  for (let round = 0; round < ROUNDS; round++)
+    for (const client of clients) {
+      const { pid } = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] as { pid: number }
+      if ((seen.get(pid) ?? client) !== client) return true
+      seen.set(pid, client)
+    }
+  return seen.size > clients.length
 }
+
+const ANSWER_WITHIN_MS = 5000
 
 /**
- * For what sets its connection for itself, and keeps locks on it from one transaction to the next. Who needs a way around
- * a pooler has one that shares per transaction.
- * @throws Error with one sentence if such a pooler is behind `url`
+ * For what sets its connection for itself, and keeps locks on it from one transaction to the next.
+ * @throws Error with one sentence if `url` leads to a pooler that shares connections per transaction
  */
-export async function requirePostgresItself(url: string, listenUrl: string): Promise<void> {
-  if (url === listenUrl) return
-  const client = postgresClient(url, { connectionTimeoutMillis: 5000 })
-  client.on('error', () => undefined)
+export async function requirePostgresItself(url: string): Promise<void> {
+  const times = { connectionTimeoutMillis: ANSWER_WITHIN_MS, query_timeout: ANSWER_WITHIN_MS }
+  const clients = [postgresClient(url, times), postgresClient(url, times)] as const
+  for (const client of clients) client.on('error', () => undefined)
   try {
-    await client.connect()
-    if (await isPooled(client))
+    await clients[0].connect()
+    // There may be room for one only.
+    const shared = await clients[1].connect().then(
+      () => isShared(clients),
+      () => false,
+    )
+    if (shared)
       throw new Error(
-        'DATABASE_URL leads to a pooler that shares connections per transaction: for this command let it lead to Postgres ' +
-          'itself, as DATABASE_LISTEN_URL does.',
+        'DATABASE_URL leads to a pooler that shares connections per transaction: for this command let it lead to Postgres itself.',
       )
   } finally {
-    client.end().catch(() => undefined)
+    for (const client of clients) client.end().catch(() => undefined)
   }
 }
 
-const LOST = `
-  SELECT format('ALTER ROLE %I IN DATABASE %I SET %s = %L;', session_user, current_database(), name, wanted.value) AS command
-  FROM pg_settings JOIN unnest($1::text[], $2::text[]) AS wanted (name, value) USING (name)
-  WHERE reset_val <> wanted.value`
+const BY_ITSELF = `
+  SELECT name, reset_val AS value,
+    format('ALTER ROLE %I IN DATABASE %I SET %s = %L;', session_user, current_database(), name, wanted.value) AS command
+  FROM pg_settings JOIN unnest($1::text[], $2::text[]) AS wanted (name, value) USING (name)`
+
+/** A limit of time may be shorter than ours. */
+function isSet(name: string, value: string): boolean {
+  const wanted = SESSION_SETTINGS[name]
+  if (/_timeout$/.test(name)) return Number(value) > 0 && Number(value) <= Number(wanted)
+  return value.replace(/^Etc\/UTC$/, 'UTC') === wanted
+}
 
 /**
  * Which of the settings that Easel gives its connections a pooler loses, as one sentence with what stores them; undefined
- * without a pooler, and where Postgres knows them by itself. One that shares connections per transaction leaves a setting
- * with the connection that it had at that moment, and lends others, where nothing limits how long a statement waits.
+ * without a pooler that shares per transaction, and where Postgres sets them by itself. Such a pooler leaves a setting with
+ * the connection that it had at that moment, and lends others, where nothing limits how long a statement waits.
  */
-export async function settingsLost({ pool }: Database): Promise<string | undefined> {
-  const client = await pool.connect()
-  try {
-    if (!(await isPooled(client))) return undefined
-    const { rows } = await client.query(LOST, [Object.keys(SESSION_SETTINGS), Object.values(SESSION_SETTINGS)])
-    if (!rows.length) return undefined
+export const settingsLost = (db: Database): Promise<string | undefined> =>
+  withTwo(db, async (clients) => {
+    if (!(await isShared(clients))) return undefined
+    const wanted = [Object.keys(SESSION_SETTINGS), Object.values(SESSION_SETTINGS)]
+    const { rows } = await (clients[0] as pg.PoolClient).query(BY_ITSELF, wanted)
+    const missing = rows.filter(({ name, value }) => !isSet(name, value))
+    if (!missing.length) return undefined
     return (
       'A pooler shares connections to Postgres per transaction, so what Easel sets on its connections is lost: let Postgres ' +
-      `set it, with ${rows.map(({ command }) => command).join(' ')} Then let the pooler connect anew.`
+      `set it, with ${missing.map(({ command }) => command).join(' ')} Then let the pooler connect anew.`
     )
-  } finally {
-    client.release()
-  }
-}
+  })

@@ -4,6 +4,7 @@ import { node, sampler, textToImage } from '../../inference/comfyui/workflow/giv
 import { describeInBrowser, useBrowser } from '../../support/browser.js'
 import { givenOperator } from '../../support/given-sign-in.js'
 import { useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
 
 const context = useService()
 const browser = useBrowser()
@@ -66,7 +67,8 @@ describeInBrowser('the form of a workflow in a browser', () => {
       return data
     })()`)
     await field.dispatchEvent('drop', { dataTransfer: dropped })
-    await page.waitForFunction(`document.querySelector('#workflow').value.includes('KSampler')`)
+    // The page's policy forbids what waitForFunction does the second time it looks.
+    await until(async () => (await field.inputValue()).includes('KSampler'), 'the dropped file')
     expect(await said()).toBe('')
     await page.getByLabel('Reason').fill('It draws better')
     await page.setViewportSize({ width: 400, height: 800 })
