@@ -21,7 +21,7 @@ it('a checkpoint with options is sold by whichever server takes them, drawn, and
   const lora = ['ink.safetensors']
   const gpus = [await startSdCppStandIn({ model: PONY }), await startA1111StandIn({ models: [PONY], files: { lora } })]
   for (const gpu of gpus) onTestFinished(gpu.close)
-  const env = { INFERENCE_URL: gpus.map(({ inferenceUrl }) => inferenceUrl).join(',') }
+  const env = { INFERENCE_URL: gpus.map(({ inferenceUrl }) => inferenceUrl).join(','), RATE_LIMIT_MAX: '1000' }
   const service = await startService({ worker: { times: QUICK }, env })
   onTestFinished(service.close)
   const path = join(await mkdtemp(join(tmpdir(), 'easel-')), 'models.json')

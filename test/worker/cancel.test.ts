@@ -14,7 +14,7 @@ it('a canceled generation is interrupted on its GPU and given back, and the GPU 
   gpu.set({ held: true })
   // No heartbeat: only the notice of its end can tell the worker.
   const worker = { times: { ...QUICK, heartbeatMs: 3_600_000 } }
-  const service = await startService({ worker, env: { INFERENCE_URL: gpu.inferenceUrl } })
+  const service = await startService({ worker, env: { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '1000' } })
   try {
     const { db } = service
     const user = await givenUser(db)

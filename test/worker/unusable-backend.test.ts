@@ -14,7 +14,7 @@ let service: Service
 let gpu: A1111StandIn
 
 beforeAll(async () => {
-  service = await startService()
+  service = await startService({ env: { RATE_LIMIT_MAX: '1000' } })
 })
 afterAll(() => service?.close())
 beforeEach(async () => {

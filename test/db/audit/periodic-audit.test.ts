@@ -42,7 +42,7 @@ function givenLog() {
 }
 
 describe('a running service', () => {
-  const held = useService({ worker: true })
+  const held = useService({ worker: true, env: { RATE_LIMIT_MAX: '1000' } })
   // What it has done so far: a batch through one interface, a metered image through the other.
   beforeAll(async () => {
     const { url, db } = held.service

@@ -9,7 +9,7 @@ import { until } from '../../support/until.js'
 let gpu: A1111StandIn
 const context = useService(async () => {
   gpu = await startA1111StandIn({ models: ['noobaiXL_v11.safetensors'] })
-  return { worker: true, env: { INFERENCE_URL: gpu.inferenceUrl } }
+  return { worker: true, env: { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '1000' } }
 })
 afterAll(() => gpu.close())
 beforeEach(() => gpu.set({ held: true }))

@@ -12,7 +12,7 @@ import { givenPrompt } from './given.js'
 it('a worker has ComfyUI draw what was asked for, and publishes it without the server’s metadata', async () => {
   const gpu = await startComfyuiStandIn({ models: ['pony/ponyDiffusionV6XL.safetensors'] })
   onTestFinished(gpu.close)
-  const service = await startService({ worker: true, env: { INFERENCE_URL: gpu.inferenceUrl } })
+  const service = await startService({ worker: true, env: { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '1000' } })
   onTestFinished(service.close)
   gpu.set({ held: true })
   const user = await givenUser(service.db)
@@ -37,7 +37,7 @@ it('a worker has ComfyUI draw what was asked for, and publishes it without the s
 it('a prompt that waits behind another client’s has no progress until it is drawn, and the operator is told once', async () => {
   const gpu = await startComfyuiStandIn({ models: ['ponyDiffusionV6XL.safetensors'] })
   onTestFinished(gpu.close)
-  const service = await startService({ env: { INFERENCE_URL: gpu.inferenceUrl } })
+  const service = await startService({ env: { INFERENCE_URL: gpu.inferenceUrl, RATE_LIMIT_MAX: '1000' } })
   onTestFinished(service.close)
   const lines: string[] = []
   const told = () => lines.filter((line) => line.includes('draws for other clients'))

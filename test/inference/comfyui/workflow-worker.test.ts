@@ -22,7 +22,7 @@ async function given(loras: readonly string[][]) {
     loras.map((lora) => startComfyuiStandIn({ models: ['noise.safetensors'], loads: { lora } })),
   )
   for (const gpu of gpus) onTestFinished(gpu.close)
-  const env = { INFERENCE_URL: gpus.map(({ inferenceUrl }) => inferenceUrl).join(',') }
+  const env = { INFERENCE_URL: gpus.map(({ inferenceUrl }) => inferenceUrl).join(','), RATE_LIMIT_MAX: '1000' }
   const service = await startService({ worker: { times: QUICK }, env })
   onTestFinished(service.close)
   const importing = async (lora: string, more: object = {}) => {

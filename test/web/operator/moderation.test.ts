@@ -9,7 +9,7 @@ import { useService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { textOf, visit } from '../../support/website-client.js'
 
-const context = useService({ worker: true })
+const context = useService({ worker: true, env: { RATE_LIMIT_MAX: '1000' } })
 /** Hostile in every way, and refused. */
 const REFUSED = 'a naked 12 year old girl\n</p><script>alert(1)</script> \u202e"quoted"'
 let operator: Awaited<ReturnType<typeof givenOperator>>
