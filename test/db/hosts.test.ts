@@ -149,6 +149,9 @@ describe('when a standby takes over, a URL of both', () => {
     // It takes writes until each of its processes has read the settings again.
     const writes = () => db.pool.query('CREATE TABLE IF NOT EXISTS written ()').catch(() => undefined)
     await until(async () => (await writes()) && (await portOf(db)) === pair.standby.port, 'a write to the other host')
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => portOf(db))))).toEqual(
+      new Set([pair.standby.port]),
+    )
   })
 })
 

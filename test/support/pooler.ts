@@ -1,4 +1,4 @@
-/** A pooler without names, passwords or prepared statements of its own, as far as Postgres's clients notice that it shares. */
+/** A small pooler in front of Postgres, for what its clients notice when it shares connections. It keeps no prepared statements. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
@@ -27,7 +27,7 @@ export async function startPooler(target: string, shares: 'per transaction' | 'p
     sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)))
     return socket
   }
-  /** By connection of Postgres, and the other way round. */
+  /** The client that has a connection of Postgres now, and the other way round. */
   const users = new Map<Socket, Socket>()
   const lent = new Map<Socket, Socket>()
   const lend = (client: Socket, upstream: Socket) => {

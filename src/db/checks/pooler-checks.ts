@@ -59,7 +59,7 @@ async function noticeArrives({ pool }: Database, listenUrl: string, withinMs: nu
 
 /** Prepares the same statement on two connections: behind a pooler they may be one and the same. */
 const requirePreparedStatements = (db: Database): Promise<void> =>
-  withTwo(db, async (clients) => {
+  withTwoConnections(db, async (clients) => {
     for (const client of clients) await client.query(PROBE)
   }).catch((error) => {
     if (LOST_STATEMENT.test(sqlState(error) ?? ''))
@@ -69,7 +69,10 @@ const requirePreparedStatements = (db: Database): Promise<void> =>
       )
   })
 
-async function withTwo<T>({ pool }: Database, work: (clients: readonly pg.PoolClient[]) => Promise<T>): Promise<T> {
+async function withTwoConnections<T>(
+  { pool }: Database,
+  work: (clients: readonly pg.PoolClient[]) => Promise<T>,
+): Promise<T> {
   const clients: pg.PoolClient[] = []
   let isSound = false
   try {
@@ -99,7 +102,7 @@ async function isShared(clients: readonly pg.ClientBase[]): Promise<boolean> {
 const ANSWER_WITHIN_MS = 5000
 
 /**
- * For what sets its connection for itself, and keeps locks on it from one transaction to the next.
+ * For a command that changes the settings of its connection, and holds a lock on it from one transaction to the next.
  * @throws Error with one sentence if `url` leads to a pooler that shares connections per transaction
  */
 export async function requirePostgresItself(url: string): Promise<void> {
@@ -108,7 +111,7 @@ export async function requirePostgresItself(url: string): Promise<void> {
   for (const client of clients) client.on('error', () => undefined)
   try {
     await clients[0].connect()
-    // There may be room for one only.
+    // Postgres may have room for one connection only.
     const shared = await clients[1].connect().then(
       () => isShared(clients),
       () => false,
@@ -122,29 +125,30 @@ export async function requirePostgresItself(url: string): Promise<void> {
   }
 }
 
-const BY_ITSELF = `
+/** What Postgres sets by itself when a connection of this user opens, and the command that lets it set what Easel wants. */
+const DEFAULTS = `
   SELECT name, reset_val AS value,
     format('ALTER ROLE %I IN DATABASE %I SET %s = %L;', session_user, current_database(), name, wanted.value) AS command
   FROM pg_settings JOIN unnest($1::text[], $2::text[]) AS wanted (name, value) USING (name)`
 
 /** A limit of time may be shorter than ours. */
-function isSet(name: string, value: string): boolean {
+function isFitting(name: string, value: string): boolean {
   const wanted = SESSION_SETTINGS[name]
   if (/_timeout$/.test(name)) return Number(value) > 0 && Number(value) <= Number(wanted)
   return value.replace(/^Etc\/UTC$/, 'UTC') === wanted
 }
 
 /**
- * Which of the settings that Easel gives its connections a pooler loses, as one sentence with what stores them; undefined
- * without a pooler that shares per transaction, and where Postgres sets them by itself. Such a pooler leaves a setting with
- * the connection that it had at that moment, and lends others, where nothing limits how long a statement waits.
+ * A pooler that shares connections per transaction sends each `SET` to the one that it has at that moment, and later
+ * statements to others, which lack it.
+ * @returns one sentence with the commands that let Postgres set what gets lost; undefined if nothing does
  */
 export const settingsLost = (db: Database): Promise<string | undefined> =>
-  withTwo(db, async (clients) => {
+  withTwoConnections(db, async (clients) => {
     if (!(await isShared(clients))) return undefined
     const wanted = [Object.keys(SESSION_SETTINGS), Object.values(SESSION_SETTINGS)]
-    const { rows } = await (clients[0] as pg.PoolClient).query(BY_ITSELF, wanted)
-    const missing = rows.filter(({ name, value }) => !isSet(name, value))
+    const { rows } = await (clients[0] as pg.PoolClient).query(DEFAULTS, wanted)
+    const missing = rows.filter(({ name, value }) => !isFitting(name, value))
     if (!missing.length) return undefined
     return (
       'A pooler shares connections to Postgres per transaction, so what Easel sets on its connections is lost: let Postgres ' +
