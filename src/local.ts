@@ -1,4 +1,5 @@
 /** Entry point: `npm start` and `npm run demo`, the whole service on this machine. */
+import { messageOf } from './lib/causes.js'
 import { runDemo } from './local/demo.js'
 import { runStart } from './local/stack.js'
 import { LiveLine, listenForInterruption } from './local/terminal.js'
@@ -18,7 +19,7 @@ try {
   process.exit(await run())
 } catch (error) {
   terminal.clear()
-  process.stderr.write(`error: ${error instanceof Error ? error.message : error}\n`)
+  process.stderr.write(`error: ${messageOf(error)}\n`)
   process.exit(1)
 }
 

@@ -4,6 +4,7 @@ import { BackendError } from '../core/generations/run/backend.js'
 import { isOutage } from '../core/outage.js'
 import { databaseRefusal } from '../db/checks/database-checks.js'
 import { sqlState } from '../db/sql-state.js'
+import { messageOf, reasonOf } from '../lib/causes.js'
 
 /** The command can't be done; the message is one sentence that says why or what to do instead. */
 export class OperatorError extends Error {}
@@ -18,8 +19,8 @@ export function sentenceOf(error: unknown): string {
   const told = withoutQuery(error)
   if (sqlState(told) && isOutage(told)) return `Postgres cannot do that now (${told.message}): try again.`
   if (isOutage(told))
-    return `Postgres can't be reached (${told.message || told.code}): check DATABASE_URL, and that Postgres runs.`
-  return told.message || 'Something went wrong.'
+    return `Postgres can't be reached (${reasonOf(told)}): check DATABASE_URL, and that Postgres runs.`
+  return messageOf(told)
 }
 
 /** By what a refusal is about: where to look for it. */
@@ -53,8 +54,8 @@ function adviceFor({ kind }: BackendError): string {
 }
 
 /** The messages of Drizzle's own errors hold the query's parameters, prompts among them; their cause tells why. */
-function withoutQuery(error: unknown): Error & { readonly code?: string } {
-  let told: Error = error instanceof Error ? error : new Error(String(error))
+function withoutQuery(error: unknown): Error {
+  let told = error instanceof Error ? error : new Error(reasonOf(error))
   while (told instanceof DrizzleQueryError && told.cause) told = told.cause
   return told
 }

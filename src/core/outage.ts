@@ -1,19 +1,15 @@
+import { causesOf, isTlsFailure, isUnreached } from '../lib/causes.js'
+
 /** Whether an error says that Postgres or Redis is away or cannot work now: by its code or message, whichever client threw it. */
-export function isOutage(thrown: unknown): boolean {
-  for (let error = thrown; error instanceof Error; error = error.cause) {
-    const { code, syscall } = error as NodeJS.ErrnoException
-    if (syscall === 'connect' || syscall === 'getaddrinfo') return true
-    if (typeof code === 'string' && (NETWORK.has(code) || TLS.test(code) || isStateOfPostgres(code))) return true
-    if (MESSAGES.test(error.message)) return true
-  }
-  return false
-}
+export const isOutage = (thrown: unknown): boolean =>
+  isUnreached(thrown) ||
+  isTlsFailure(thrown) ||
+  causesOf(thrown).some(
+    ({ code = '', message }) => CUT_OFF.has(code) || isStateOfPostgres(code) || MESSAGES.test(message),
+  )
 
-const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
-
-/** Node's and OpenSSL's codes of a TLS connection that was refused by either side. */
-const TLS =
-  /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_|INVALID_(CA|PURPOSE)$|HOSTNAME_MISMATCH$)/
+/** A connection that was made, and lost. */
+const CUT_OFF = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT'])
 
 /** Whether a SQLSTATE tells of the state that Postgres is in, and not of a statement or its data: it may work later. */
 export const isStateOfPostgres = (sqlState: string): boolean => STATES.test(sqlState)
@@ -46,6 +42,26 @@ const STATES = new RegExp(
   ].join('|')})$`,
 )
 
-// What pg and ioredis throw without a code; the last one to requests that a stopping server no longer answers.
-const MESSAGES =
-  /^(Query read timeout|timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|The server does not support SSL connections|There was an error establishing an SSL connection|SASL: |Connection is closed|Command timed out|Stream isn't writeable|Cannot use a pool after calling end)/
+// What pg and ioredis throw without a code, and the first words of Redis's refusals for the state that it is in; the last
+// one is thrown to requests that a stopping server no longer answers.
+const MESSAGES = new RegExp(
+  `^(?:${[
+    ...['Query read timeout', 'timeout exceeded when trying to connect', 'timeout expired', 'Connection terminated'],
+    ...[
+      'Client has encountered a connection error',
+      'Client was closed',
+      'The server does not support SSL connections',
+    ],
+    ...['There was an error establishing an SSL connection', 'SASL: '],
+    ...[
+      'Connection is closed',
+      'Command timed out',
+      "Stream isn't writeable",
+      'Reached the max retries per request limit',
+    ],
+    ...['All sentinels are unreachable', 'Failed to refresh slots cache', 'None of startup nodes is available'],
+    ...["Cluster isn't ready", 'Cluster is ended', 'Too many Cluster redirections', 'ERR max number of clients'],
+    '(?:LOADING|READONLY|MISCONF|OOM|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|NOAUTH|WRONGPASS|NOPERM|DENIED) ',
+    'Cannot use a pool after calling end',
+  ].join('|')})`,
+)

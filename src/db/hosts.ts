@@ -1,6 +1,7 @@
 /** Which host of a Postgres URL a connection leads to. A URL may name several, of which one takes writes at a time. */
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { reasonOf } from '../lib/causes.js'
 
 type HostState = Readonly<Record<'standby' | 'readOnly', boolean>>
 type Requirement = readonly [fits: (state: HostState) => boolean, words: string]
@@ -23,6 +24,43 @@ const HEAD_START_MS = 250
 
 const URL_PARTS = /^(?<start>postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?<hosts>[^/?#@]*)(?<end>.*)$/s
 const TARGET = /(?<=[?&])target_session_attrs=([^&#]*)&?/
+
+/** Of the file in the directory of a socket, as some programs want it named. */
+const SOCKET_FILE = /\/\.s\.PGSQL\.(\d{1,5})$/
+const PORT = /:(\d*)$/
+
+/**
+ * Writes a URL whose host stands elsewhere so that all of its readers understand it alike: the directory of a Unix socket,
+ * in `?host=` or with percent signs in the place of the host, and any other host in `?host=`. WHATWG's URL takes no user
+ * without a host, and no socket with colons in its name. As in libpq, a socket has no TLS.
+ */
+export function withHostInPlace(url: string): string {
+  const { start = '', hosts = '', end = '' } = URL_PARTS.exec(url)?.groups ?? {}
+  if (!start || hosts.includes(',')) return url
+  const [path = '', query] = end.split(/\?(.*)/s)
+  const parameters = new URLSearchParams(query)
+  const given = parameters.get('host') ?? ''
+  const inPlace = decoded(hosts)
+  const socket = [given, inPlace.replace(PORT, '')].find((it) => it.startsWith('/'))
+  if (!socket && (!given || given.includes(',') || hosts.replace(PORT, ''))) return url
+  const port = SOCKET_FILE.exec(socket ?? '')?.[1] || parameters.get('port') || PORT.exec(inPlace)?.[1]
+  for (const name of ['host', 'port']) parameters.delete(name)
+  if (socket) {
+    for (const name of [...parameters.keys()]) if (name.startsWith('ssl')) parameters.delete(name)
+    parameters.set('host', socket.replace(SOCKET_FILE, '') || '/')
+    parameters.set('sslmode', 'disable')
+  }
+  const host = socket ? 'localhost' : given.includes(':') ? `[${given}]` : given
+  return `${start}${host}${port ? `:${port}` : ''}${path}${parameters.size > 0 ? `?${parameters}` : ''}`
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
 
 /** The URL of each host that a URL names, and which of them is wanted. */
 export function hostsIn(url: string): { readonly urls: readonly [string, ...string[]]; readonly target: string } {
@@ -135,8 +173,8 @@ export class Hosts {
     const errors: Error[] = failure?.errors ?? []
     const [, words] = this.#requirements.at(-1) ?? ANY
     // A password that one refuses can be mended, and is what to tell.
-    const cause = errors.find((error) => error instanceof pg.DatabaseError) ?? errors.find(({ message }) => message)
-    throw unfitting(`no host ${words} (${errors.map(({ message }) => message).join('; ')})`, cause)
+    const cause = errors.find((error) => error instanceof pg.DatabaseError) ?? errors[0]
+    throw unfitting(`no host ${words} (${errors.map(reasonOf).join('; ')})`, cause)
   }
 }
 

@@ -1,11 +1,12 @@
 /** What an error of Postgres says. */
 import pg from 'pg'
+import { causesOf } from '../lib/causes.js'
 
 /** Postgres's own error, which Drizzle wraps. */
-export function databaseError(error: unknown): pg.DatabaseError | undefined {
-  for (let e = error; e instanceof Error; e = e.cause) if (e instanceof pg.DatabaseError) return e
-  return undefined
-}
+export const databaseError = (error: unknown): pg.DatabaseError | undefined =>
+  causesOf(error)
+    .map(({ thrown }) => thrown)
+    .find((one) => one instanceof pg.DatabaseError)
 
 export const sqlState = (error: unknown): string | undefined => databaseError(error)?.code
 export const violatedConstraint = (error: unknown): string | undefined => databaseError(error)?.constraint

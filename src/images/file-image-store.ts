@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { IMAGE_FILE, ImageTooLarge, type StoreLacks } from '../core/images/ports.js'
+import { reasonOf } from '../lib/causes.js'
 import { ForeignDirectory } from '../lib/own-directory.js'
 import { type AnyImageStore, EXTENSIONS, type Extension, fileName, publicUrls, sha256Of } from './any-image-store.js'
 
@@ -217,7 +218,7 @@ export async function storingIn<T>(root: string, bytes: number, work: () => Prom
     return await work()
   } catch (error) {
     if (error instanceof ForeignDirectory) throw error
-    const [code, reason] = [codeOf(error), error instanceof Error ? error.message : String(error)]
+    const [code, reason] = [codeOf(error), reasonOf(error)]
     if (code === 'EFBIG')
       throw new ImageTooLarge(
         `${root} takes no file of ${bytes} bytes (EFBIG), so such images fail: raise the limit on the size of files there, or that of this process (ulimit -f).`,

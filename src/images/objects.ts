@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Delivery } from '../core/generations/ports.js'
 import { ImageTooLarge, type PutOptions } from '../core/images/ports.js'
+import { messageOf } from '../lib/causes.js'
 import { fileName, sha256Of } from './any-image-store.js'
 
 /** What a put binds: nobody else can store other bytes with it. */
@@ -97,7 +98,7 @@ export async function probeObjects(
   largest = LARGEST,
 ): Promise<string | undefined> {
   const problems: string[] = []
-  const note = (error: unknown) => void problems.push((error as Error).message)
+  const note = (error: unknown) => void problems.push(messageOf(error))
   const [thumbnail, image] = [`${name}.webp`, `${name}.png`]
   const put = (file: string, bytes: number) => putFile(objects, file, randomBytes(bytes), {})
   try {

@@ -4,6 +4,7 @@ import { BackendError } from '../core/generations/run/backend.js'
 import type { FinishImage } from '../core/generations/run/publish.js'
 import { MAX_IMAGE_PIXELS } from '../core/generations/submit/requested.js'
 import { decodable } from '../core/images/image-bytes.js'
+import { reasonOf } from '../lib/causes.js'
 
 export type Expected = Parameters<FinishImage>[1]
 
@@ -26,7 +27,7 @@ export async function decodeImage(bytes: Buffer, { width, height }: Expected): P
     pixels = await image.flatten().toColourspace('srgb').raw({ depth: 'uchar' }).toBuffer()
   } catch (error) {
     if (error instanceof BackendError) throw error
-    throw badOutput(`the backend's image can't be decoded: ${error instanceof Error ? error.message : error}`, error)
+    throw badOutput(`the backend's image can't be decoded: ${reasonOf(error)}`, error)
   }
   if (pixels.length !== width * height * CHANNELS) throw badOutput("the backend's image is not RGB")
   // Every pixel equals its neighbour: one native comparison that ends at the first difference.

@@ -1,5 +1,6 @@
 /** What the SDK throws, as one sentence for the operator: its own errors may repeat keys and what was signed. */
 import { ImageTooLarge } from '../core/images/ports.js'
+import { codesOf, isTlsFailure, reasonOf } from '../lib/causes.js'
 import type { S3Storage } from './storage.js'
 
 interface Thrown {
@@ -28,7 +29,7 @@ export const isTooLarge = (status: number | undefined, name: string): boolean =>
   status === 413 || /^(EntityTooLarge|MaxSizeExceeded|RequestBodyTooLarge)$/.test(name)
 
 /** In words, such as `403 AccessDenied`. */
-const reasonOf = (error: unknown): string => `${statusOf(error)} ${nameOf(error)}`.replace(' Unknown', '')
+const answerOf = (error: unknown): string => `${statusOf(error)} ${nameOf(error)}`.replace(' Unknown', '')
 
 /** @param bytes of the image */
 export const tooLarge = (place: string, reason: string, bytes: number) =>
@@ -61,8 +62,8 @@ export function bucketFailure(
   { timedOutMs, bytes }: { readonly timedOutMs?: number | undefined; readonly bytes?: number | undefined },
 ): Error {
   const place = `The bucket "${storage.bucket}"`
-  if (bytes !== undefined && isTooLarge(statusOf(error), nameOf(error))) return tooLarge(place, reasonOf(error), bytes)
-  const refusal = isRefused(error) ? reasonOf(error) : undefined
+  if (bytes !== undefined && isTooLarge(statusOf(error), nameOf(error))) return tooLarge(place, answerOf(error), bytes)
+  const refusal = isRefused(error) ? answerOf(error) : undefined
   return new BucketFailure(`${place} ${complaint(storage, action, error, timedOutMs)}`, refusal)
 }
 
@@ -91,7 +92,10 @@ function complaint(
     const variables = key ? 'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY' : 'the role or profile of this host'
     return `refuses a ${action} (${status} ${name}): check ${variables}, and that they may get, put, delete and list objects there.`
   }
+  if (isTlsFailure(error))
+    return `has no certificate at ${place} that can be trusted, or takes no TLS of ours (${reasonOf(error)}): renew it there, or name its authority in NODE_EXTRA_CA_CERTS.`
+  // Only errors of the network have a code, and nothing of the request in their message.
   if (status === undefined)
-    return `cannot be reached at ${place} (${(error as Thrown).code ?? name}): check S3_ENDPOINT and the network.`
+    return `cannot be reached at ${place} (${codesOf(error).length > 0 ? reasonOf(error) : name}): check S3_ENDPOINT and the network.`
   return `answered a ${action} with an error (${status} ${name}): look into the log of the store at ${place}.`
 }

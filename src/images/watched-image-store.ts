@@ -1,5 +1,6 @@
 import { type ImageStore, ImageTooLarge, type StoreLacks } from '../core/images/ports.js'
 import type { Log } from '../core/log.js'
+import { messageOf } from '../lib/causes.js'
 
 export interface StoreWatch {
   /** What is wrong with the store, as a sentence for the operator: found by the last check, or by a put since. */
@@ -17,7 +18,7 @@ export function watchedImageStore<Store extends ImageStore>(store: Store, log: L
   let checking: Promise<StoreLacks> | undefined
 
   const failed = (error: unknown): never => {
-    fault = error instanceof Error ? error.message : String(error)
+    fault = messageOf(error)
     throw error
   }
 

@@ -1,5 +1,6 @@
 import type { Sampler } from '../core/generations/generation.js'
 import { BackendError, type BackendErrorKind } from '../core/generations/run/backend.js'
+import { codesOf, isTlsFailure, isUnreached, reasonOf } from '../lib/causes.js'
 
 /** The subscriber's messages; hosts, paths and exception texts stay in `message`, for the logs. */
 const PUBLIC: Record<BackendErrorKind, string> = {
@@ -38,30 +39,18 @@ export const samplerUnavailable = (server: string, sampler: Sampler) =>
 /** The error of a call of the port: `canceled` if we canceled it; anything but a BackendError is our own fault. */
 export const callFailure = (server: string, signal: AbortSignal, error: unknown): BackendError => {
   if (signal.aborted) return failure('canceled', `${server}: canceled by us`)
-  return error instanceof BackendError ? error : failure('backend_fault', `${server}: ${error}`, error)
-}
-
-/** No connection was established, so the server got nothing. */
-const UNREACHED =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|UND_ERR_CONNECT_TIMEOUT)$/
-const TLS = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
-
-const codesOf = (error: unknown): string[] => {
-  if (!(error instanceof Error)) return []
-  const { code, errors, cause } = error as Error & { code?: unknown; errors?: unknown }
-  const inner = [errors, cause].flat().flatMap(codesOf)
-  return typeof code === 'string' ? [code, ...inner] : inner
+  return error instanceof BackendError ? error : failure('backend_fault', `${server}: ${reasonOf(error)}`, error)
 }
 
 /** The error of a call without an HTTP answer. One that was cut off after it was sent is `lost`: it may still run. */
 export function networkFailure(server: string, error: unknown): BackendError {
   const codes = codesOf(error)
-  const said = codes[0] ?? (error instanceof Error ? error.message : String(error))
+  const said = codes[0] ?? reasonOf(error)
   if (codes.includes('UND_ERR_RES_EXCEEDED_MAX_SIZE'))
     return failure('bad_output', `${server} sent a reply beyond the limit`, error)
   if (codes.includes('UND_ERR_DESTROYED'))
     return failure('canceled', `${server}: the connection was closed by us`, error)
-  if (codes.some((code) => UNREACHED.test(code) || TLS.test(code)))
+  if (isUnreached(error) || isTlsFailure(error))
     return failure('unavailable', `${server} cannot be reached: ${said}`, error)
   return failure('lost', `${server} dropped the connection: ${said}`, error)
 }

@@ -1,6 +1,7 @@
 import sharp from 'sharp'
 import type { GenerationParameters } from '../core/generations/generation.js'
 import { decodable } from '../core/images/image-bytes.js'
+import { reasonOf } from '../lib/causes.js'
 import type { Bad } from './backend-failure.js'
 import { kindOfBytes } from './server-reply.js'
 
@@ -45,7 +46,7 @@ const IMAGE = /^(\x89PNG|\xff\xd8\xff|RIFF....WEBP)/s
 
 const whyUnreadable = (bytes: Buffer, error: unknown): string =>
   IMAGE.test(bytes.toString('latin1', 0, 12))
-    ? `it is damaged, or cut off after ${bytes.length} bytes (${error instanceof Error ? error.message : error})`
+    ? `it is damaged, or cut off after ${bytes.length} bytes (${reasonOf(error)})`
     : `it is ${kindOfBytes(bytes)} instead of a PNG, JPEG or WebP`
 
 const headerOf = async (bytes: Buffer) => sharp(decodable(bytes)).metadata()

@@ -43,6 +43,9 @@ export function reasonOf(thrown: unknown): string {
   return beginningOf([...new Set(said)].join('; '), LONGEST) || wordsOf(causeOf(thrown)) || NO_REASON
 }
 
+/** What an error says itself, where that is a sentence of ours; the reason, if it says nothing. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error && thrown.message) || reasonOf(thrown)
+
 const NO_REASON = 'no reason was given'
 
 /** The errors that wrap no other; where such a one says nothing, the one around it. */

@@ -1,6 +1,7 @@
 /** TLS to Postgres and Redis: how their URLs ask for it, in Postgres's words, and why it fails. */
 import { readFileSync } from 'node:fs'
 import { type ConnectionOptions, createSecureContext, type PeerCertificate } from 'node:tls'
+import { type Cause, causesOf } from './causes.js'
 
 /** `prefer` and the three behind it all mean `verify-full` here; `no-verify` encrypts and checks nothing. */
 export const TLS_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
@@ -56,7 +57,14 @@ const UNKNOWN_AUTHORITY =
  * @param server its name for people @param variable the one whose URL leads to it
  */
 export function tlsRefusal(error: unknown, server: string, variable: string): string | undefined {
-  const { code = '', message } = error as NodeJS.ErrnoException
+  for (const cause of causesOf(error)) {
+    const sentence = sentenceFor(cause, server, variable)
+    if (sentence) return sentence
+  }
+  return undefined
+}
+
+function sentenceFor({ code = '', message, thrown }: Cause, server: string, variable: string): string | undefined {
   if (UNKNOWN_AUTHORITY.test(code))
     return `The certificate of ${server} was not signed by an authority that is known here (${code}): add sslrootcert=/path/to/ca.pem to ${variable}, with the certificate of the authority, or the server's own if it signed itself.`
   if (code === 'CERT_HAS_EXPIRED')
@@ -64,7 +72,7 @@ export function tlsRefusal(error: unknown, server: string, variable: string): st
   if (code === 'CERT_NOT_YET_VALID')
     return `The certificate of ${server} is not valid yet: set the clock of this machine, or of the one that made it.`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const { host, cert } = error as { readonly host?: string; readonly cert?: PeerCertificate }
+    const { host, cert } = thrown as { readonly host?: string; readonly cert?: PeerCertificate }
     const names = cert?.subjectaltname ?? cert?.subject.CN ?? 'another host'
     return `The certificate of ${server} is for ${names} and not for ${host}: write a host that it names into ${variable}, or give ${server} a certificate for this one.`
   }

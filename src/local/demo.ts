@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createEasel, EaselError, type Generated, type Progress, type Prompt } from '../client/easel-client.js'
+import { reasonOf } from '../lib/causes.js'
 import { prepareDemo } from './demo-account.js'
 import { freePort, isTaken } from './listening-port.js'
 import { errorCode } from './processes.js'
@@ -173,13 +174,6 @@ async function download({ show, signal }: ImageClient, url: string) {
   if (png.toString('latin1', 1, 4) !== 'PNG')
     throw new Error(`What ${url} gives is no PNG: CDN_BASE_URL must lead to the images.`)
   return { png, width: png.readUInt32BE(16), height: png.readUInt32BE(20) }
-}
-
-/** The innermost cause: fetch itself only says "fetch failed". */
-function reasonOf(error: unknown): string {
-  let innermost = error as Error & { code?: unknown }
-  while (innermost.cause instanceof Error) innermost = innermost.cause
-  return typeof innermost.code === 'string' ? innermost.code : innermost.message
 }
 
 async function save({ png, slug }: Awaited<ReturnType<typeof generateImage>>, prompt: string, directory: string) {

@@ -3,6 +3,7 @@ import { constants, existsSync } from 'node:fs'
 import { access, lchown, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
+import { reasonOf } from '../lib/causes.js'
 import { ForeignDirectory, requireOwn } from '../lib/own-directory.js'
 import { type PostgresBinaries, prepareBinaries, runAs } from './postgres-binaries.js'
 import { openPostgresHome, type PostgresHome } from './postgres-home.js'
@@ -142,7 +143,7 @@ async function ensureDatabase(adminUrl: string, database: string, dataDir: strin
     throw new Error(
       wrongPassword
         ? `The database in ${dataDir} doesn't accept the password in its state.json: restore that file, or stop the server and delete ${dataDir} to start with an empty one.`
-        : `Postgres runs but can't be used (${error instanceof Error ? error.message : error}): see ${join(dataDir, 'server.log')}.`,
+        : `Postgres runs but can't be used (${reasonOf(error)}): see ${join(dataDir, 'server.log')}.`,
       { cause: error },
     )
   } finally {

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LINK_MINUTES } from '../core/accounts/session.js'
 import { migrateDatabase } from '../db/migrations/migrate.js'
+import { reasonOf } from '../lib/causes.js'
 import { printable } from '../lib/text.js'
 import { COMMAND } from '../process/command-name.js'
 import { type Config, parseConfig } from '../process/config.js'
@@ -92,9 +93,10 @@ async function migrate(databaseUrl: string): Promise<void> {
   try {
     await migrateDatabase(databaseUrl)
   } catch (cause) {
-    const { errors, message } = cause as AggregateError
-    const why = errors?.[0]?.message ?? message
-    throw new Error(`The database can't be used (${why}): check DATABASE_URL and that Postgres runs there.`, { cause })
+    throw new Error(
+      `The database can't be used (${reasonOf(cause)}): check DATABASE_URL and that Postgres runs there.`,
+      { cause },
+    )
   }
 }
 

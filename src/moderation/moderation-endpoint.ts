@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Log } from '../core/log.js'
 import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
+import { causesOf, reasonOf } from '../lib/causes.js'
 import { limitedFetch } from '../lib/limited-fetch.js'
 
 export interface EndpointOptions {
@@ -66,7 +67,7 @@ export function moderationEndpoint(options: EndpointOptions) {
       } catch (error) {
         if (signal.aborted) throw error
         // Once per outage: once per request would fill the log.
-        if (!silent) options.logger?.error({ reason: reasonOf(error) }, 'the moderation endpoint gives no answer')
+        if (!silent) options.logger?.error({ reason: whySilent(error) }, 'the moderation endpoint gives no answer')
         silent = true
         throw error
       } finally {
@@ -111,9 +112,7 @@ function flagsIn({ results }: z.infer<typeof answer>, nsfwModel: boolean): Flags
 }
 
 /** Why there was no answer, without anything of what was sent. */
-function reasonOf(error: unknown): string {
+function whySilent(error: unknown): string {
   if (error instanceof z.ZodError || error instanceof SyntaxError) return 'its answer is not of the protocol'
-  if (!(error instanceof Error)) return 'unknown'
-  if (error.name === 'TimeoutError') return 'it took too long'
-  return error.cause instanceof Error ? error.cause.message : error.message
+  return causesOf(error).some(({ name }) => name === 'TimeoutError') ? 'it took too long' : reasonOf(error)
 }

@@ -4,6 +4,7 @@ import type { Agent } from 'undici'
 import type { WebhookSender } from '../core/webhooks/ports.js'
 import type { ClaimedDelivery, DeliveryFault, SendOutcome } from '../core/webhooks/webhook.js'
 import { timeLimit } from '../lib/abort-signals.js'
+import { causesOf, isTlsFailure } from '../lib/causes.js'
 import {
   type AddressPolicy,
   resolveHost as byName,
@@ -113,15 +114,16 @@ function guardedLookup(resolveHost: ResolveHost, policy: AddressPolicy, signal: 
   }
 }
 
+const TIMED_OUT = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'])
+
 function faultOf(error: unknown): DeliveryFault {
-  for (let e = error; e instanceof Error; e = e.cause) {
-    if (e instanceof AddressRefused || e.name === 'AppError') return 'address_refused'
-    if (e instanceof NameUnknown) return 'dns_failed'
-    const { code = '' } = e as NodeJS.ErrnoException
-    if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'UND_ERR_HEADERS_TIMEOUT') return 'timed_out'
-    if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/.test(code)) return 'tls_failed'
-  }
-  return 'connection_failed'
+  const causes = causesOf(error)
+  if (causes.some(({ name, thrown }) => thrown instanceof AddressRefused || name === 'AppError'))
+    return 'address_refused'
+  if (causes.some(({ thrown }) => thrown instanceof NameUnknown)) return 'dns_failed'
+  if (isTlsFailure(error)) return 'tls_failed'
+  // Where a name has several addresses, one that is silent counts for all.
+  return causes.some(({ code = '' }) => TIMED_OUT.has(code)) ? 'timed_out' : 'connection_failed'
 }
 
 /** The seconds of a Retry-After header, in either form. */

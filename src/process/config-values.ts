@@ -1,6 +1,6 @@
 /** Schemas of environment variables; each message says what to write instead. */
 import { z } from 'zod'
-import { hostsIn, hostsProblem, maySettleOnStandby } from '../db/hosts.js'
+import { hostsIn, hostsProblem, maySettleOnStandby, withHostInPlace } from '../db/hosts.js'
 import { storageUrlProblem } from '../images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from '../inference/openai/declaration.js'
 import { SERVER_KINDS, serverEntries } from '../inference/server-kinds.js'
@@ -49,11 +49,16 @@ export const httpOrigin = plainHttpUrl
   )
   .transform((text) => new URL(text).origin)
 
-export const urlWith = (one: string, other: string) =>
-  z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
-    message: `must be a URL that begins with ${one}// or ${other}//`,
+export const urlWith = (one: string, other: string) => {
+  const isOf = (text: string) => [one, other].some((scheme) => text.startsWith(`${scheme}//`))
+  return z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
+    error: ({ input }) =>
+      isOf(String(input))
+        ? `can't be read: write it like ${one}//user:password@HOST:PORT, and in the password / as %2F, # as %23 and ? as %3F`
+        : `must be a URL that begins with ${one}// or ${other}//`,
     abort: true,
   })
+}
 
 /** A URL whose parameters say what TLS should be. */
 const withTls = (url: ReturnType<typeof urlWith>) =>
@@ -64,8 +69,17 @@ const withTls = (url: ReturnType<typeof urlWith>) =>
 
 const postgresHost = withTls(urlWith('postgres:', 'postgresql:'))
 
+/** A user without a host, and no directory of a socket that would be the host. */
+const WITHOUT_HOST = /^postgres(?:ql)?:\/\/[^/?#]*@(?::\d*)?(?:[/?]|$)/
+
 export const postgresUrl = z
   .string()
+  .transform(withHostInPlace)
+  .refine((text) => !WITHOUT_HOST.test(text), {
+    message:
+      'names no host: write postgres://user:password@HOST:5432/easel, or for a Unix socket postgres://user:password@/easel?host=/DIRECTORY',
+    abort: true,
+  })
   .superRefine((text, context) => {
     const [first] = hostsIn(text).urls
     const message = hostsProblem(text) ?? postgresHost.safeParse(first).error?.issues[0]?.message

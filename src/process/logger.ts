@@ -1,5 +1,6 @@
 /** The log of a process, and the outages of Postgres and Redis in it. */
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { causesOf, messageOf, reasonOf } from '../lib/causes.js'
 
 /** Pino's number. */
 const ERROR = 50
@@ -53,9 +54,11 @@ export function createLogger(
 // Messages and stacks of Drizzle's errors hold the query's parameters, prompts among them; their causes tell why.
 function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown
-  let innermost: Error & { code?: unknown; constraint?: unknown; kind?: unknown } = thrown
-  while (innermost.cause instanceof Error) innermost = innermost.cause
-  const { name: type, message, stack, code, constraint, kind } = innermost
+  // The last one of the causes; where a name has several addresses, that is the list of what each of them said.
+  const found = causesOf(thrown).find((it) => it.thrown instanceof Error && !(it.thrown.cause instanceof Error))
+  const innermost = (found?.thrown ?? thrown) as Error & { code?: unknown; constraint?: unknown; kind?: unknown }
+  const { name: type, stack, code, constraint, kind } = innermost
+  const message = wordsOf(innermost)
   const isQueryError = thrown.message.startsWith('Failed query:')
   const outer = innermost === thrown || isQueryError ? undefined : thrown.message
   return { type, message, stack, code, constraint, kind, outer }
@@ -68,15 +71,14 @@ export const TOLD_AFTER_MS = 1000
 const LOST_TOLD_EVERY_MS = 10_000
 
 /** Says that a connection was lost, and not why. */
-const SAYS_LITTLE = /^(|Connection is closed\.?|Connection terminated.*|read ECONNRESET|Command timed out|write EPIPE)$/
+const SAYS_LITTLE =
+  /^(|no reason was given|Connection is closed\.?|Connection terminated.*|read ECONNRESET|Command timed out|write EPIPE)$/
 
 const TOLD = new WeakSet<Error>()
 
 /** Whether this error, or one that caused it, belongs to an outage that has its own line. */
-function isOfOutage(thrown: unknown): boolean {
-  for (let error = thrown; error instanceof Error; error = error.cause) if (TOLD.has(error)) return true
-  return false
-}
+const isOfOutage = (thrown: unknown): boolean =>
+  thrown instanceof Error && causesOf(thrown).some((it) => TOLD.has(it.thrown as Error))
 
 /** Logs one error when an outage begins, in the server's own words, and one line at its end. */
 export function outageLog(log: Logger, dependency: 'postgres' | 'redis' | 'read replica') {
@@ -120,5 +122,4 @@ export function outageLog(log: Logger, dependency: 'postgres' | 'redis' | 'read 
 }
 
 /** Of several addresses that were tried, each has its own error. */
-const wordsOf = (error: Error): string =>
-  error instanceof AggregateError ? error.errors.map((one) => (one as Error).message).join('; ') : error.message
+const wordsOf = (error: Error): string => (error instanceof AggregateError ? reasonOf(error) : messageOf(error))

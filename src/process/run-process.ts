@@ -3,6 +3,7 @@ import { format } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { version } from '../core/release.js'
+import { messageOf } from '../lib/causes.js'
 import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Tracing } from '../telemetry/tracing/open-tracing.js'
 import { withCommand } from './command-name.js'
@@ -67,12 +68,13 @@ function logConsole(log: Logger): void {
 
 function sentenceOf(error: unknown): string {
   if (error instanceof ConfigError) return error.message
-  const { code, port } = error as { code?: string; port?: number }
+  const { code, port, hostname } = (error ?? {}) as { code?: string; port?: number; hostname?: string }
   if (code === 'EADDRINUSE') return `port ${port} is already in use; set PORT, or METRICS_PORT, to a free one`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+  // Other names than the one to listen at can be unknown, too.
+  if (code === 'EADDRNOTAVAIL' || (hostname !== undefined && hostname === process.env.HOST))
     return `HOST is no address of this machine (${code}); set it to 127.0.0.1, or 0.0.0.0 for all`
   if (code === 'EACCES' && port) return `port ${port} may not be used by this user; set PORT to one above 1023`
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 const LOOK_EVERY_MS = 500

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createDatabase, type Database } from '../../src/db/client.js'
-import { hostsIn, hostsProblem, postgresClient, serverOf } from '../../src/db/hosts.js'
+import { hostsIn, hostsProblem, postgresClient, serverOf, withHostInPlace } from '../../src/db/hosts.js'
 import { listenTo } from '../../src/db/notifications.js'
 import { openPool } from '../../src/queue/job-queue.js'
 import { promote } from '../programs/chaos/standby.js'
@@ -39,6 +39,40 @@ describe('the hosts of a URL', () => {
     ['postgres://one/db?target_session_attrs=writable', /^has the unknown target_session_attrs "writable"; use any, /],
   ])('of %s can not be used, for a reason that says what to write', (url, reason) => {
     expect(hostsProblem(url)).toMatch(reason)
+  })
+})
+
+describe('a URL whose host stands elsewhere', () => {
+  const SOCKET = 'host=%2Fcloudsql%2Fproject%3Aregion%3Aname&sslmode=disable'
+
+  it.each([
+    ['postgres://u:p@/easel?host=/cloudsql/project:region:name', `postgres://u:p@localhost/easel?${SOCKET}`],
+    ['postgresql://u:p@/easel?host=%2Fcloudsql%2Fproject:region:name', `postgresql://u:p@localhost/easel?${SOCKET}`],
+    ['postgres:///easel?host=/cloudsql/project:region:name', `postgres://localhost/easel?${SOCKET}`],
+    ['postgres://u:p@any/easel?host=/cloudsql/project:region:name', `postgres://u:p@localhost/easel?${SOCKET}`],
+    ['postgres://u:p@%2Fcloudsql%2Fproject%3Aregion%3Aname/easel', `postgres://u:p@localhost/easel?${SOCKET}`],
+    ['postgres://u:p@%2fcloudsql%2fproject:region:name/easel', `postgres://u:p@localhost/easel?${SOCKET}`],
+    ['postgres://u@%2Ftmp:5433/easel?a=b', 'postgres://u@localhost:5433/easel?a=b&host=%2Ftmp&sslmode=disable'],
+    ['postgres://u@:5433/easel?host=/tmp', 'postgres://u@localhost:5433/easel?host=%2Ftmp&sslmode=disable'],
+    ['postgres://u@/easel?host=/tmp&port=5433', 'postgres://u@localhost:5433/easel?host=%2Ftmp&sslmode=disable'],
+    ['postgres://u@/easel?host=/tmp/.s.PGSQL.5433', 'postgres://u@localhost:5433/easel?host=%2Ftmp&sslmode=disable'],
+    ['postgres://u@/easel?sslmode=require&host=/tmp', 'postgres://u@localhost/easel?host=%2Ftmp&sslmode=disable'],
+    ['postgres://u@/easel?host=db.internal&port=5433', 'postgres://u@db.internal:5433/easel'],
+    ['postgres://u@/easel?host=::1&a=b', 'postgres://u@[::1]/easel?a=b'],
+  ])('%s is written as %s', (url, written) => {
+    expect(withHostInPlace(url)).toBe(written)
+    expect(URL.canParse(written)).toBe(true)
+  })
+
+  it.each([
+    'postgres://u:p@db/easel?sslmode=require',
+    'postgres:///easel',
+    'postgres://%2Ftmp,two/easel',
+    'postgres://u:%zz@db/easel',
+    'mysql://db/easel',
+    'db',
+  ])('but %s stays as it is', (url) => {
+    expect(withHostInPlace(url)).toBe(url)
   })
 })
 

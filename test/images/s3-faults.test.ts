@@ -1,5 +1,8 @@
 /** What a bucket that fails does to us: no image is half stored or wrongly replaced, and each sentence says what to do. */
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -7,8 +10,10 @@ import { newSlug } from '../../src/core/generations/generation.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore, openImageStore } from '../../src/images/open-image-store.js'
 import { parseConfig } from '../../src/process/config.js'
+import { makeCertificate } from '../support/certificates.js'
 import { noLog } from '../support/fake-ports.js'
 import { freePort } from '../support/free-port.js'
+import { givenName } from '../support/given-names.js'
 import { type Fault, refuse, S3_SECRET, type S3Server, startS3 } from '../support/s3-server.js'
 import { until } from '../support/until.js'
 
@@ -213,7 +218,26 @@ describe('the error message', () => {
   it('for a store that is away', async () => {
     const S3_ENDPOINT = `http://127.0.0.1:${await freePort()}`
     expect(await failureOf(imageStore(configOf({ ...env, S3_ENDPOINT })).put(slug, png))).toBe(
-      `The bucket "easel" cannot be reached at ${S3_ENDPOINT} (ECONNREFUSED): check S3_ENDPOINT and the network.`,
+      `The bucket "easel" cannot be reached at ${S3_ENDPOINT} (connect ECONNREFUSED ${S3_ENDPOINT.slice(7)}): check S3_ENDPOINT and the network.`,
+    )
+  })
+
+  it('for a store whose name has two addresses, of which none can be reached', async () => {
+    givenName('two-addresses.test', ['::1', '127.0.0.1'])
+    onTestFinished(() => void vi.restoreAllMocks())
+    const S3_ENDPOINT = `http://two-addresses.test:${await freePort()}`
+    expect(await failureOf(imageStore(configOf({ ...env, S3_ENDPOINT })).put(slug, png))).toMatch(
+      /^The bucket "easel" cannot be reached at \S+ \(connect \w+ ::1:.*; connect ECONNREFUSED 127\.0\.0\.1:\d+\): check /,
+    )
+  })
+
+  it('for a certificate that nobody here trusts', async () => {
+    const server = createServer(await makeCertificate('localhost')).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const S3_ENDPOINT = `https://localhost:${(server.address() as AddressInfo).port}`
+    expect(await failureOf(imageStore(configOf({ ...env, S3_ENDPOINT })).put(slug, png))).toBe(
+      `The bucket "easel" has no certificate at ${S3_ENDPOINT} that can be trusted, or takes no TLS of ours (self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)): renew it there, or name its authority in NODE_EXTRA_CA_CERTS.`,
     )
   })
 

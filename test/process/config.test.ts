@@ -241,6 +241,10 @@ const REDISS = 'must begin with rediss:// for TLS, and with redis:// and no para
 const ROOT =
   'must be an origin without a path, like https://easel.example: Easel needs a host name (or port) of its own, to which the proxy passes all paths'
 const ORIGINS = 'must be origins, like https://app.example,http://localhost:6274'
+const NO_HOST =
+  'names no host: write postgres://user:password@HOST:5432/easel, or for a Unix socket postgres://user:password@/easel?host=/DIRECTORY'
+const UNREADABLE = (scheme: string) =>
+  `can't be read: write it like ${scheme}://user:password@HOST:PORT, and in the password / as %2F, # as %23 and ? as %3F`
 const HOSTS = 'must name its hosts as postgres://user:password@HOST:PORT,HOST:PORT/database'
 const ONE_TAKES_WRITES =
   'must say ?target_session_attrs=read-write where it names several hosts, so that no connection leads to a standby'
@@ -249,6 +253,13 @@ const PROXIES = 'must be false or the addresses of the proxies in front, like 10
 describe('a value that cannot be used is refused with the variable’s name and what it should be', () => {
   it.each([
     ['DATABASE_URL', 'mysql://db/easel', 'must be a URL that begins with postgres:// or postgresql://'],
+    ['DATABASE_URL', 'postgres://u:p@/easel', NO_HOST],
+    ['DATABASE_URL', 'postgres://u:p@/easel?unix_sock=/tmp', NO_HOST],
+    ['DATABASE_READ_URL', 'postgres://u:p@:5432/easel', NO_HOST],
+    ['DATABASE_URL', 'postgres://u:pa/ss@db/easel', UNREADABLE('postgres')],
+    ['DATABASE_URL', 'postgres://u:pa#ss@db/easel', UNREADABLE('postgres')],
+    ['REDIS_URL', 'redis://:pa/ss@redis', UNREADABLE('redis')],
+    ['SMTP_URL', 'smtp://me:pa#ss@mail.example', UNREADABLE('smtp')],
     ['DATABASE_URL', 'db', 'must be a URL that begins with postgres:// or postgresql://'],
     ['DATABASE_URL', 'postgres://db/easel?sslmode=verify_full', `has the unknown sslmode "verify_full"; ${MODES}`],
     ['DATABASE_URL', 'postgres://one:1,two:x/easel', HOSTS],

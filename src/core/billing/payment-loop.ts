@@ -1,3 +1,4 @@
+import { reasonOf } from '../../lib/causes.js'
 import { dueWork } from '../../lib/due-work.js'
 import type { Log } from '../log.js'
 import type { PaymentProvider } from './payment-provider.js'
@@ -45,7 +46,7 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
   const postpone = async (asked: Asked, err: unknown, sentence: string): Promise<void> => {
     if (leaving.signal.aborted) return queue.release(asked)
     log.warn({ err, kind: asked.kind, id: asked.id, failures: asked.failures + 1 }, sentence)
-    await queue.failed(asked, err instanceof Error ? err.message : String(err), retrySeconds(asked.failures))
+    await queue.failed(asked, reasonOf(err), retrySeconds(asked.failures))
   }
 
   const workOff = async (asked: Asked): Promise<void> => {

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { isOutage } from '../../core/outage.js'
 import { lastMigration } from '../../core/release.js'
+import { causesOf, reasonOf } from '../../lib/causes.js'
 import { tlsRefusal } from '../../lib/tls.js'
 import type { Database } from '../client.js'
 import { generations } from '../schema/generations.js'
@@ -33,17 +34,13 @@ const SENTENCES: Readonly<Record<string, string>> = {
  */
 export function databaseRefusal(error: unknown, variable = 'DATABASE_URL'): string | undefined {
   const sentence = loginRefusal(error) ?? SENTENCES[stateOf(error) ?? '']
-  return sentence?.replaceAll('DATABASE_URL', variable) ?? tlsRefusal(innermost(error), 'Postgres', variable)
-}
-
-function innermost(error: unknown): unknown {
-  return error instanceof Error && error.cause instanceof Error ? innermost(error.cause) : error
+  return sentence?.replaceAll('DATABASE_URL', variable) ?? tlsRefusal(error, 'Postgres', variable)
 }
 
 /** What Postgres, or a pooler in front of it, has against the kind of connection. */
 function loginRefusal(error: unknown): string | undefined {
-  if (!/^(28000|08P01)$/.test(sqlState(error) ?? '')) return undefined
-  const { message } = innermost(error) as Error
+  const { code = '', message = '' } = databaseError(error) ?? {}
+  if (!/^(28000|08P01)$/.test(code)) return undefined
   if (/client certificate/i.test(message))
     return 'Postgres asks for a client certificate: add sslcert=/path/to/client.crt and sslkey=/path/to/client.key to DATABASE_URL.'
   if (/no encryption|\bSSL (off|(connection )?(is )?required)|insecure/i.test(message))
@@ -55,19 +52,19 @@ function loginRefusal(error: unknown): string | undefined {
 
 /** Without a password that Postgres asks for, the client itself gives up, without a SQLSTATE. */
 function stateOf(error: unknown): string | undefined {
-  for (let e = error; e instanceof Error; e = e.cause) if (/^SASL: .* password must be/.test(e.message)) return '28P01'
-  return sqlState(error)
+  const lacksPassword = causesOf(error).some(({ message }) => /^SASL: .* password must be/.test(message))
+  return lacksPassword ? '28P01' : sqlState(error)
 }
 
 /** Wrong user, password or database, or one that was never migrated. */
 const MENDED_BY_HAND = /^(28|3D|42)/
 
 /** @throws Error with one sentence where waiting does not help */
-export function requireOutage(error: unknown, variable?: string): void {
+export function requireOutage(error: unknown, variable = 'DATABASE_URL'): void {
   const sentence = databaseRefusal(error, variable)
   const isByHand = MENDED_BY_HAND.test(stateOf(error) ?? '') || (sentence && sqlState(error) === undefined)
   if (isByHand || loginRefusal(error) || !isOutage(error))
-    throw new Error(sentence ?? (error as Error).message, { cause: error })
+    throw new Error(sentence ?? `Postgres can't be used (${reasonOf(error)}): check ${variable}.`, { cause: error })
 }
 
 /** SQL_ASCII keeps what it gets. */
@@ -163,7 +160,7 @@ export function faultWatch({ problem, onFault, onEnd }: FaultWatchPorts) {
     /** What was noticed and no look at Postgres shows, as one sentence. */
     problem: (): string | undefined => (sqlState(last?.error) === DISK_FULL ? databaseRefusal(last?.error) : undefined),
     /** What Postgres refuses now, though other statements may work, as one sentence. */
-    refused: (): string | undefined => last && `Postgres refuses statements: ${reasonOf(last.error)}`,
+    refused: (): string | undefined => last && `Postgres refuses statements: ${refusalWords(last.error)}`,
     stop(): void {
       clearTimeout(timer)
       timer = undefined
@@ -171,5 +168,5 @@ export function faultWatch({ problem, onFault, onEnd }: FaultWatchPorts) {
   }
 }
 
-const reasonOf = (error: Error): string =>
+const refusalWords = (error: Error): string =>
   databaseRefusal(error) ?? `${databaseError(error)?.message}; look into its log.`

@@ -89,7 +89,7 @@ export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
   if (thrown instanceof AppError) return thrown
   const invalid = toInvalidParameter(thrown, request)
   if (invalid) return invalid
-  const { code, statusCode = 500 } = thrown as Partial<FastifyError>
+  const { code, statusCode = 500 } = (thrown ?? {}) as Partial<FastifyError>
   switch (code) {
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_JSON_BODY':

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe'
 import { type PaymentProvider, PaymentProviderFailure, type Price } from '../../core/billing/payment-provider.js'
+import { reasonOf } from '../../lib/causes.js'
 import { portalConfigurations } from './portal.js'
 import { paymentEventOf } from './stripe-events.js'
 import { ACCOUNT, orNone, packMetadata, paymentState, subscriptionState } from './stripe-state.js'
@@ -92,7 +93,7 @@ async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    throw new PaymentProviderFailure(cause instanceof Error ? cause.message : String(cause), { cause })
+    throw new PaymentProviderFailure(reasonOf(cause), { cause })
   }
 }
 

@@ -17,6 +17,7 @@ import { BullMQOtel } from 'bullmq-otel'
 import { HttpsProxyAgent } from 'https-proxy-agent'
 import { getProxyForUrl } from 'proxy-from-env'
 import type { Log } from '../../core/log.js'
+import { reasonOf } from '../../lib/causes.js'
 import { tracedBackend, tracedRuns, tracedSender, tracedSubmits, traceRequests } from './spans.js'
 
 /** What the wiring wraps in spans. No span has a prompt, a key, or the message of an error. */
@@ -80,7 +81,7 @@ function telling(exporter: OTLPTraceExporter, log: Log): SpanExporter {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const failed = result.code !== 0
-        if (failed && !away) log.warn({ reason: result.error?.message }, 'traces cannot be sent and are dropped')
+        if (failed && !away) log.warn({ reason: reasonOf(result.error) }, 'traces cannot be sent and are dropped')
         if (!failed && away) log.info({}, 'traces are sent again')
         away = failed
         done(result)

@@ -56,6 +56,10 @@ describe('while Postgres is away', () => {
 
 describe('an error', () => {
   const codeOf = (thrown: unknown) => toAppError(thrown, {} as FastifyRequest).code
+  const causingItself = () => {
+    const own = new Error('secret detail')
+    return Object.assign(own, { cause: own })
+  }
   const error = (facts: object, message = 'secret detail') => Object.assign(new Error(message), facts)
 
   it.each([
@@ -67,6 +71,16 @@ describe('an error', () => {
     ['of a lock that was not to be had', error({ code: '55P03' })],
     ['of a pool that is used up', error({}, 'timeout exceeded when trying to connect')],
     ['of a Redis that hangs', error({}, 'Command timed out')],
+    ['of a socket file that is not there', error({ code: 'ENOENT', syscall: 'connect' })],
+    ['of a network that is gone', error({ code: 'ENETUNREACH' })],
+    ['of a Redis that loads its data', error({}, 'LOADING Redis is loading the dataset in memory')],
+    ['of sentinels that are away', error({}, 'All sentinels are unreachable. Retrying from scratch after 100ms.')],
+    ['of a name with several addresses', new AggregateError([error({ code: 'ENETUNREACH' })])],
+    [
+      'of such a name, as Drizzle wraps it',
+      new Error('Failed query', { cause: new AggregateError([error({ code: 'ECONNREFUSED' })]) }),
+    ],
+    ['of a list of which one is none', new AggregateError([new Error('?'), error({ code: 'EHOSTUNREACH' })])],
     ['whose cause is one of these', new Error('Failed query', { cause: error({ code: 'ECONNREFUSED' }) })],
   ])('%s is an outage', (_name, thrown) => {
     expect(codeOf(thrown)).toBe('unavailable')
@@ -76,6 +90,9 @@ describe('an error', () => {
     ['of the program', new TypeError('x is not a function')],
     ['of Postgres about the statement', error({ code: '42601' })],
     ['that is no Error', 'boom'],
+    ['that is nothing at all', undefined],
+    ['that lists errors of the program', new AggregateError([new TypeError('x is not a function')])],
+    ['that causes itself', causingItself()],
   ])('%s is internal, and its text is not shown', (_name, thrown) => {
     const { code, message } = toAppError(thrown, {} as FastifyRequest)
     expect(code).toBe('internal')

@@ -1,4 +1,5 @@
 import { NEVER_ABORTED, timeLimit } from '../../../lib/abort-signals.js'
+import { messageOf } from '../../../lib/causes.js'
 import { untilSharedMoment } from '../../../lib/shared-moments.js'
 import type { Log } from '../../log.js'
 import { CAPABILITIES_WITHIN_MS, type Capabilities, type InferenceBackend, isBackendRefusal } from './backend.js'
@@ -68,7 +69,7 @@ export function backendHealth(
         ? 'backend is paused until images can be stored again: the error says why'
         : 'backend is down'
     if (isUp || outages === 0) log.warn({ err, backend: backend.name }, sentence)
-    lastError = err instanceof Error ? err.message : String(err)
+    lastError = messageOf(err)
     isUp = false
     loaded = undefined
     // The pauses grow until a generation finishes: a server that answers the probe may still fail its work.

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../lib/causes.js'
 import { retryFor } from '../../../lib/retry.js'
 import { storable } from '../../../lib/text.js'
 import { type ImageStore, ImageTooLarge } from '../../images/ports.js'
@@ -47,8 +48,7 @@ export class ImageUnchecked extends Error {}
 /** The image store failed: no generation is to blame, and the next one would fail, too. Its message is the store's. */
 export class StoreFault extends Error {}
 
-export const storeFault = (cause: unknown) =>
-  new StoreFault(cause instanceof Error ? cause.message : String(cause), { cause })
+export const storeFault = (cause: unknown) => new StoreFault(messageOf(cause), { cause })
 
 /** Another worker has taken the attempt over, and may have stored its images already. */
 export class TakenOver extends Error {}
