@@ -93,15 +93,48 @@ export const primaryUrl = postgresUrl.refine(
   'must say ?target_session_attrs=read-write where it names several hosts, so that no connection leads to a standby',
 )
 
+const SENTINEL_PARAMETERS = ['sentinel_username', 'sentinel_password', 'sentinel_tls']
+
+const hasTls = (url: string): boolean =>
+  new URL(url).protocol === 'rediss:' || new URL(url).searchParams.get('sentinel_tls') === 'true'
+
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
+  .refine((text) => canDecode(new URL(text).username) && canDecode(new URL(text).password), {
+    message: 'has a % in its user or password that stands for nothing: write it as %25',
+    abort: true,
+  })
   .refine(
-    (text) => !(new URL(text).protocol === 'rediss:' ? /[?&]sslmode=disable/ : /[?&]ssl/).test(text),
+    (text) => !(hasTls(text) ? /[?&]sslmode=disable/ : /[?&]ssl/).test(text),
     'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without',
   )
   .refine(
     (text) =>
       (new URL(text).searchParams.get('sentinels') ?? 'none').split(',').every((it) => URL.canParse(`http://${it}`)),
     'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT',
+  )
+  .refine(
+    (text) => !/^[^?]*\?(?:.*&)?sentinels=[^&]*(?:@|%40)/i.test(text),
+    'must name the login of its sentinels as &sentinel_username=USER&sentinel_password=PASSWORD',
+  )
+  .refine(
+    (text) =>
+      [...new URL(text).searchParams].every(
+        ([name, value]) =>
+          !/^sentinel(?!s$)/i.test(name) ||
+          ((name !== 'sentinel_tls' || /^(true|false)$/.test(value)) &&
+            SENTINEL_PARAMETERS.includes(name) &&
+            new URL(text).searchParams.has('sentinels')),
+      ),
+    'may say sentinel_username=USER, sentinel_password=PASSWORD and sentinel_tls=true or false of its sentinels, behind ?sentinels=HOST:PORT',
   )
   .refine(
     (text) =>

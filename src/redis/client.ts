@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { connect as connectTcp } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import { type Cluster, Redis, type RedisOptions } from 'ioredis'
+import type { Duplex } from 'node:stream'
+import { type Cluster, Redis } from 'ioredis'
+import { reasonOf } from '../lib/causes.js'
 import { noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
 import {
   firstNodeOf,
@@ -12,8 +11,31 @@ import {
   openCluster,
   type RedisClient,
 } from './cluster.js'
+import {
+  isOtherwise,
+  masterOf,
+  REFUSED_LOGIN,
+  SENTINELS_AWAY,
+  type Server,
+  sentinelRefusal,
+  throughSentinels,
+} from './sentinels.js'
 
 type OnError = (error: Error) => void
+
+/**
+ * A connection with TLS can fail twice: Node ends one whose certificate it refuses, and then still emits the alert that the server
+ * sends about that. ioredis hears only the first error of each of its connections, also of those that it and BullMQ open by
+ * themselves: to sentinels, to nodes, for subscriptions, copies. The second one would end the process.
+ */
+const prototype = Redis.prototype as unknown as Record<'silentEmit', (this: Emitting, ...event: unknown[]) => boolean>
+type Emitting = { readonly stream?: Duplex | null }
+const { silentEmit } = prototype
+prototype.silentEmit = function (...event) {
+  if (event[0] === 'error' && this.stream?.listeners('error').includes(heard) === false) this.stream.on('error', heard)
+  return silentEmit.apply(this, event)
+}
+const heard = () => undefined
 
 const FAIL_FAST = {
   maxRetriesPerRequest: 1,
@@ -97,7 +119,8 @@ async function connected(redis: RedisClient, timeoutMs: number): Promise<void> {
       if (sentence) end(() => reject(new Error(sentence, { cause })))
     }
     const late = async () => {
-      const asked = isCluster(redis) ? firstNodeOf(redis) : redis.options
+      const { sentence, ...asked }: Server = isCluster(redis) ? firstNodeOf(redis) : await masterOf(redis.options)
+      if (sentence) return end(() => reject(new Error(sentence)))
       if (isCluster(redis)) await askAlone(asked, refused)
       if (!(await isOtherwise(asked))) return ready()
       end(() => reject(new Error(asked.tls ? noTls('Redis', 'REDIS_URL') : ONLY_TLS)))
@@ -118,61 +141,41 @@ async function askAlone(options: NodeOptions, refused: (error: Error) => void): 
   probe.disconnect()
 }
 
+const ONLY_TLS = 'Redis takes no connection without TLS at that port: let REDIS_URL begin with rediss://.'
+
 /** The sentence for a login or TLS that Redis or we refused; undefined for any other error. */
 const redisRefusal = (error: Error): string | undefined =>
-  /NOAUTH|WRONGPASS|invalid password/.test(error.message)
-    ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
-    : /NOPERM/.test(error.message)
-      ? `${REFUSALS.NOPERM}.`
-      : /DB index is out of range/.test(error.message)
-        ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
-        : /cluster support disabled/.test(error.message)
-          ? 'REDIS_URL says that Redis is a cluster, but it is a single one: leave ?cluster= out.'
-          : tlsRefusal(error, 'Redis', 'REDIS_URL')
-
-/** Whether Redis answers with TLS where we ask without, or the other way round: such a server says nothing to us. */
-async function isOtherwise({ host, port, tls, sentinels }: RedisOptions): Promise<boolean> {
-  if (sentinels) return false
-  const to = { host, port: Number(port), rejectUnauthorized: false, timeout: OTHERWISE_MS }
-  const socket = tls ? connectTcp(to) : connectTls(to)
-  socket.on('timeout', () => socket.destroy(new Error('too late'))).write('PING\r\n')
-  const answer = await once(socket, 'data').catch(() => [])
-  socket.destroy()
-  return /^[+-]/.test(`${answer[0]}`)
-}
-const OTHERWISE_MS = 1000
-const ONLY_TLS = 'Redis takes no connection without TLS at that port: let REDIS_URL begin with rediss://.'
+  SENTINELS_AWAY.test(error.message)
+    ? sentinelRefusal(error)
+    : REFUSED_LOGIN.test(error.message)
+      ? 'Redis refuses the user or the password in REDIS_URL: correct them.'
+      : /^DENIED /.test(error.message)
+        ? 'Redis is in protected mode and takes connections from its own machine only: give it a password (requirepass), and write that into REDIS_URL.'
+        : /NOPERM/.test(error.message)
+          ? `${REFUSALS.NOPERM}.`
+          : /DB index is out of range/.test(error.message)
+            ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
+            : /cluster support disabled/.test(error.message)
+              ? 'REDIS_URL says that Redis is a cluster, but it is a single one: leave ?cluster= out.'
+              : tlsRefusal(error, 'Redis', 'REDIS_URL')
 
 // The default backs off up to 20 s, which would add to every outage.
 const retryStrategy = (attempt: number) => Math.min(100 * attempt, 500)
+
+/** What a server said of itself when it was connected; ioredis keeps it. */
+type WithInfo = { readonly serverInfo?: { readonly role?: string } }
 
 function connect(url: string, options: NodeOptions, onError: OnError): RedisClient {
   const { protocol, searchParams } = new URL(url)
   const tls = protocol === 'rediss:' ? { tls: tlsOptions(searchParams) } : {}
   if (leadsToCluster(url)) return openCluster(url, { ...options, ...tls }, retryStrategy).on('error', onError)
-  const given = { ...options, ...tls, ...throughSentinels(url), retryStrategy }
-  const redis = given.sentinels ? new Redis(given) : new Redis(url, given)
+  // A primary that became a replica keeps its connections, while its name leads to the next one already.
+  const reconnectOnError = ({ message }: Error) =>
+    /\bREADONLY\b|^UNBLOCKED /.test(message) && (redis as unknown as WithInfo).serverInfo?.role === 'master'
+  const given = { ...options, ...tls, ...throughSentinels(url, retryStrategy), retryStrategy, reconnectOnError }
+  const redis: Redis = given.sentinels ? new Redis(given) : new Redis(url, given)
   redis.on('error', onError)
   return redis
-}
-
-/** For `redis://:password@NAME/0?sentinels=HOST:PORT,HOST:PORT`: the master NAME of these sentinels. */
-function throughSentinels(url: string): NodeOptions {
-  const { protocol, username, password, hostname, pathname, searchParams } = new URL(url)
-  const sentinels = searchParams.get('sentinels')
-  if (sentinels === null) return {}
-  return {
-    sentinels: sentinels.split(',').map((address) => {
-      const { hostname: host, port } = new URL(`redis://${address}`)
-      return { host, port: Number(port || 26379) }
-    }),
-    name: hostname,
-    db: Number(pathname.slice(1)),
-    sentinelRetryStrategy: retryStrategy,
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' && { enableTLSForSentinelMode: true }),
-  }
 }
 
 type Script = (keys: readonly string[], ...values: readonly (string | number | Buffer)[]) => Promise<unknown>
@@ -212,6 +215,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   MISCONF: 'Redis takes nothing because it cannot save to its disk: make room there, or correct its "dir"',
   NOREPLICAS:
     'Redis takes nothing because too few of its replicas are there: start them, or lower min-replicas-to-write',
+  MASTERDOWN: 'Redis is a replica that has lost its primary: let REDIS_URL lead to the primary',
   LOADING: 'Redis is still loading its data: wait for that',
   BUSY: "Redis is held up by another client's script: end that with SCRIPT KILL",
   CLUSTERDOWN:
@@ -261,5 +265,6 @@ function sentenceOf(error: unknown): string {
   const refusal = error instanceof Error && redisRefusal(error)
   if (refusal) return `${refusal} ${WITHOUT}`
   if (name === 'ReplyError') return `Redis refuses what it is asked (${message}): look into its log. ${WITHOUT}`
-  return 'Redis does not answer, so requests are served without it: check that it runs where REDIS_URL leads, and has not reached its maxclients.'
+  const why = error === undefined ? '' : ` (${reasonOf(error)})`
+  return `Redis does not answer${why}, so requests are served without it: check that it runs where REDIS_URL leads, and has not reached its maxclients.`
 }

@@ -300,6 +300,19 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ['REDIS_URL', 'redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'redis://easel?sentinels=a:1,', 'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT'],
+    [
+      'REDIS_URL',
+      'redis://easel?sentinels=:pw@a:1',
+      'must name the login of its sentinels as &sentinel_username=USER&sentinel_password=PASSWORD',
+    ],
+    ...['sentinels=a&sentinel_tls=yes', 'sentinels=a&sentinelPassword=x', 'sentinel_password=x'].map(
+      (parameters): [string, string, string] => [
+        'REDIS_URL',
+        `redis://easel?${parameters}`,
+        'may say sentinel_username=USER, sentinel_password=PASSWORD and sentinel_tls=true or false of its sentinels, behind ?sentinels=HOST:PORT',
+      ],
+    ),
+    ['REDIS_URL', 'redis://:pa%ss@redis', 'has a % in its user or password that stands for nothing: write it as %25'],
     ['REDIS_URL', 'redis://a?cluster=b:1,', 'must name the other nodes of the cluster as ?cluster=HOST:PORT,HOST:PORT'],
     ['REDIS_URL', 'redis://a/3?cluster=b:1', 'must end without the number of a database, as a cluster has only one'],
     ['PORT', '0', 'must be a whole number from 1 to 65535'],
