@@ -62,7 +62,7 @@ export function replyFailure(server: string, status: number, text = '', prompts?
   if (isGatewayTimeout(status)) return failure('lost', said)
   if (isGatewayFault(status) || status < 400) return failure('unavailable', said)
   if (/sampler not found/i.test(words)) return failure('unsupported', said)
-  if (/\bmodel\b.* (not found|does not exist)/i.test(words)) return failure('model_missing', said)
+  if (/\bmodel\b.* (not found|does not exist)/i.test(briefly(words))) return failure('model_missing', said)
   if (status === 404)
     return failure('unusable', `${said} (another kind of server, or its API is off: A1111 needs --api)`)
   // stable-diffusion.cpp answers 500 to a body that it can't parse, which is our own fault.
@@ -86,7 +86,7 @@ export const describeUnexpected = (text: string, form: z.ZodType, prompts?: Prom
 /** The title of an HTML page; undefined where the text is none, or has no short one near its beginning. */
 function htmlTitleOf(text: string): string | undefined {
   const start = text.trimStart().slice(0, 4000)
-  const title = /^<.*?<title[^>]*>([^<]*)<\/title>/is.exec(start)?.[1]?.trim() ?? ''
+  const title = /^<.*?<title[^<>]*>([^<]*)<\/title>/is.exec(start)?.[1]?.trim() ?? ''
   return title !== '' && title.length <= 100 ? title : undefined
 }
 

@@ -3,7 +3,7 @@
 type Cell = string | number | null
 
 /** Where a spreadsheet would read a formula: at the start of a cell, whichever separator it goes by. */
-const FORMULA = /(^|[,;\t\r\n"])(\s*)(?=[=+\-@＝＋－＠])/g
+const FORMULA = /(^|[,;\t\r\n"])([^\S\t\r\n]*)(?=[=+\-@＝＋－＠])/g
 
 /** A text gets an apostrophe where a spreadsheet would read a formula: others may have chosen it. */
 export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>

@@ -66,7 +66,7 @@ export const webhookTargets = ({ policy, allowHttp }: TargetOptions): WebhookTar
     if (!WEB_PORTS.includes(url.port) && Number(url.port) < MIN_PORT)
       throw refuse(`${parameter} must use port 443, 80, or one from ${MIN_PORT} up.`)
     // The URL parser has made plain addresses of numbers in any notation.
-    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
+    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/(?<!\.)\.+$/, '')
     const isOutside = isIP(host) ? policy.allows(host) : policy.hasInside || (host.includes('.') && !INSIDE.test(host))
     if (!isOutside) throw refuse(`${parameter} must point to a public address: this one is inside a network.`)
     url.hash = ''

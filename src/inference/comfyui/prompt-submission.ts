@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { withTimeLimit } from '../../lib/abort-signals.js'
 import { failure, samplerUnavailable } from '../backend-failure.js'
+import { briefly } from '../out-of-memory.js'
 import { describeUnexpected, parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
 import { lookUp, markOf } from './prompt-history.js'
@@ -71,7 +72,7 @@ function promptRefusal(asked: ComfyuiAsked, status: number, text: string) {
   const { type, message, details } = refused.error
   const words = publicWords([type, message, details].filter(Boolean).join('; '), request)
   // One that needs no such node was found to have all of them.
-  if ('workflow' in asked.model && NO_SUCH_NODE.test(`${type}: ${message}`))
+  if ('workflow' in asked.model && NO_SUCH_NODE.test(briefly(`${type}: ${message}`)))
     return failure('model_missing', `${server} lacks a node of the workflow: ${words}`)
   const complaint = nodeFailure(asked, refused.node_errors)
   return complaint ?? failure('invalid_request', `${server} refused the prompt: ${words}`)

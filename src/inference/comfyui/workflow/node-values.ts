@@ -23,7 +23,7 @@ export interface Settled {
 const VALUE_NAMES = ['value', 'seed', 'noise_seed', 'int', 'number']
 
 /** Other programs fill these in; where we write ourselves they do no harm. */
-const PLACEHOLDER = /^%[^%\s]+%$|^__\w+__$|^PARAM_\w+$|\$\{[^}]*\}|^\{\{.*\}\}$|^\{[A-Za-z]\w*\}$|^<[A-Z][A-Z0-9_]*>$/
+const PLACEHOLDER = /^%[^%\s]+%$|^__\w+__$|^PARAM_\w+$|\$\{[^{}]*\}|^\{\{.*\}\}$|^\{[A-Za-z]\w*\}$|^<[A-Z][A-Z0-9_]*>$/
 
 export const isPlaceholder = (value: unknown): boolean => typeof value === 'string' && PLACEHOLDER.test(value.trim())
 

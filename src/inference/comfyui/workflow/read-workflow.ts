@@ -6,6 +6,8 @@ const MAX_BYTES = 10_000_000
 const MAX_NODES = 5_000
 const MAX_INPUTS = 500
 const MAX_DEPTH = 32
+/** Of ids, classes and inputs; of a title no more is read. Patterns look for words in all of them. The longest public one has some 80 letters. */
+const MAX_NAME = 500
 
 const EXPORT = 'in ComfyUI, choose "Export (API)" in the menu and bring that file'
 
@@ -60,16 +62,19 @@ function nodesIn(root: unknown): object {
 
 function nodeOf(id: string, value: unknown): WorkflowNode {
   const at = `Node ${shown(id) || '""'}`
+  if (id.length > MAX_NAME) throw tooLong(at, 'id')
   if (!isStorable(id)) throw new WorkflowProblem(`${at} has an id with characters that are not text: ${EXPORT}.`)
   // Other programs wrap the graph in requests of their own.
   if (!isRecord(value) || !(Object.hasOwn(value, 'class_type') || Object.hasOwn(value, 'inputs')))
     throw new WorkflowProblem(`${at} is not a node: remove it from the file, or, ${EXPORT}.`)
   const { class_type, inputs, _meta } = value
-  const title = isRecord(_meta) && typeof _meta.title === 'string' ? storable(_meta.title) : undefined
+  const title =
+    isRecord(_meta) && typeof _meta.title === 'string' ? storable(_meta.title.slice(0, MAX_NAME)) : undefined
   if (typeof class_type !== 'string' || class_type === '')
     throw new WorkflowProblem(
       `${at}${title ? `, "${shown(title)}",` : ''} has no class_type, because the ComfyUI that exported it does not have that node: install the missing node there, then export the workflow again.`,
     )
+  if (class_type.length > MAX_NAME) throw tooLong(at, 'class_type')
   if (!isStorable(class_type)) throw new WorkflowProblem(`${at} has a class_type that is not text: ${EXPORT}.`)
   if (!isRecord(inputs)) throw new WorkflowProblem(`${at} (${shown(class_type)}) has no inputs: ${EXPORT}.`)
   const count = Object.keys(inputs).length
@@ -77,9 +82,16 @@ function nodeOf(id: string, value: unknown): WorkflowNode {
     throw new WorkflowProblem(
       `${at} (${shown(class_type)}) has ${count} inputs, and at most ${MAX_INPUTS} are taken: divide it in ComfyUI and export the workflow again.`,
     )
+  if (Object.keys(inputs).some((input) => input.length > MAX_NAME))
+    throw tooLong(`${at} (${shown(class_type)})`, 'name of an input')
   for (const [input, it] of Object.entries(inputs)) checkValue(`${at} (${shown(class_type)})`, input, it)
   return { class_type, inputs, ...(title === undefined ? {} : { _meta: { title } }) }
 }
+
+const tooLong = (at: string, what: string) =>
+  new WorkflowProblem(
+    `${at} has a ${what} of more than ${MAX_NAME} characters: shorten it in ComfyUI and export the workflow again.`,
+  )
 
 /** Not recursive: a value may be nested a million times. */
 function checkValue(at: string, input: string, value: unknown): void {

@@ -62,6 +62,15 @@ describe('a file', () => {
       JSON.stringify({ '1': node('X', Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`i${n}`, n]))) }),
       /^Node 1 \(X\) has 501 inputs, and at most 500/,
     ],
+    ...[
+      ['class_type', { '1': node('A'.repeat(100_000), {}) }],
+      ['id', { ['A'.repeat(100_000)]: node('X', {}) }],
+      ['name of an input', { '1': node('X', { ['A'.repeat(100_000)]: 1 }) }],
+    ].map(([what, graph]): [string, string, RegExp] => [
+      `with a ${what} that is far too long`,
+      JSON.stringify(graph),
+      new RegExp(`^Node \\S+ (\\(X\\) )?has a ${what} of more than 500 characters: shorten it`),
+    ]),
     [
       'with a value that is nested too deeply',
       `{"1":{"class_type":"X","inputs":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}}`,
