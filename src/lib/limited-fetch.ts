@@ -6,7 +6,9 @@ export const limitedFetch =
   (mostBytes: number): typeof fetch =>
   async (...request) => {
     const answer = await fetch(...request)
-    return new Response(answer.body?.pipeThrough(upTo(mostBytes)), answer)
+    const limited = new Response(answer.body?.pipeThrough(upTo(mostBytes)), answer)
+    // For errors that name who answered.
+    return Object.defineProperty(limited, 'url', { value: answer.url })
   }
 
 function upTo(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {

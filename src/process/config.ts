@@ -87,8 +87,9 @@ const variables = z.object({
     )
     .optional(),
   OIDC_ISSUER: issuerUrl.optional(),
-  OIDC_CLIENT_ID: z.string().optional(),
-  OIDC_CLIENT_SECRET: z.string().optional(),
+  // A file or a form from which they were copied may add a line end.
+  OIDC_CLIENT_ID: z.string().trim().min(1, 'must not be blank').optional(),
+  OIDC_CLIENT_SECRET: z.string().trim().min(1, 'must not be blank').optional(),
   OIDC_OPERATOR_GROUP: z.string().optional(),
   OIDC_GROUPS_CLAIM: z.string().default('groups'),
   STRIPE_SECRET_KEY: z

@@ -152,12 +152,17 @@ function startSigningIn(
   const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()
   void forget()
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`
+  const identities = oidc && identityProvider({ ...oidc, redirectUri, warn: (message) => log.warn(message) })
+  // Nobody waits for it: a provider that is away, or set up wrongly, must not keep the server from serving.
+  void identities?.check().then((problems) => {
+    for (const problem of problems) log.error(`people cannot sign in as they should: ${problem}`)
+  })
   return {
     ports: {
       ...{ credentials, unsentMails, mails, sessions: sessionStore(db), identities: identityStore(db) },
       mailChoices: sendsNotices ? mailChoices(db) : undefined,
     },
-    provider: oidc && { ...identityProvider({ ...oidc, redirectUri }), secret: oidc.clientSecret },
+    provider: oidc && identities && { ...identities, secret: oidc.clientSecret },
     async stop() {
       clearInterval(forgetting)
       await Promise.race([

@@ -119,7 +119,7 @@ describe('the issuer', () => {
     const server = await startSwitchableServer(async (_, response) => void response.writeHead(status).end())
     onTestFinished(server.refuse)
     const { why, message } = await failureOf(providerOf(server.url).begin())
-    expect(message).toBe('the identity provider does not answer: check OIDC_ISSUER and that it runs')
+    expect(message).toBe(`the identity provider does not answer (${status}): check OIDC_ISSUER and that it runs`)
     expect(why).toBe('away')
   })
 })
@@ -129,12 +129,14 @@ describe('the subject', () => {
     ['a NUL', 'some\0body'],
     ['a lone surrogate', 'some\ud800body'],
     ['more characters than a subject may have', 'x'.repeat(256)],
-  ])('with %s is a refusal', async (_what, sub) => {
+  ])('with %s cannot be kept, and is said to be the provider’s fault', async (_what, sub) => {
     const oidc = await givenProvider()
     oidc.person = { sub }
     const { why, message } = await failureOf(signIn(oidc))
-    expect(why).toBe('refused')
-    expect(message).toMatch(/^somebody was not signed in by the identity provider: /)
+    expect([why, message]).toEqual([
+      'setup',
+      'what the identity provider answers cannot be used (the ID token has no "sub" that can be kept): correct its settings',
+    ])
   })
 })
 

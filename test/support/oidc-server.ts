@@ -18,6 +18,9 @@ interface Options {
   readonly path?: string
   /** What its discovery document says instead. */
   readonly discovery?: Claims
+  readonly secret?: string
+  /** Browsers may bring nothing but what was pushed (PAR). */
+  readonly mustPush?: boolean
 }
 
 export interface OidcServer {
@@ -37,7 +40,13 @@ export interface OidcServer {
 
 const SCOPED = ['email', 'email_verified', 'xms_edov', 'preferred_username', 'name', 'roles']
 
-export async function startOidc({ port = 0, path = '', discovery }: Options = {}): Promise<OidcServer> {
+export async function startOidc({
+  port = 0,
+  path = '',
+  discovery,
+  secret = CLIENT.secret,
+  mustPush = false,
+}: Options = {}): Promise<OidcServer> {
   const server = createServer()
   await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
   const { port: listens } = server.address() as AddressInfo
@@ -52,11 +61,14 @@ export async function startOidc({ port = 0, path = '', discovery }: Options = {}
     },
   }
   const provider = new Provider(issuer, {
-    clients: [{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [CALLBACK] }],
+    clients: [{ client_id: CLIENT.id, client_secret: secret, redirect_uris: [CALLBACK] }],
     claims: { email: SCOPED, groups: ['groups'] },
     conformIdTokenClaims: false,
     cookies: { keys: ['test'] },
-    features: { devInteractions: { enabled: false } },
+    features: {
+      devInteractions: { enabled: false },
+      pushedAuthorizationRequests: { enabled: mustPush, requirePushedAuthorizationRequests: mustPush },
+    },
     findAccount: (_context: unknown, sub: string) => ({
       accountId: sub,
       claims: async (use: string) => (use === 'id_token' ? { sub, ...self.idToken } : people.get(sub)),

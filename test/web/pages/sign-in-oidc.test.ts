@@ -1,8 +1,11 @@
+import { pino } from 'pino'
 import { afterAll, describe, expect, it } from 'vitest'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
+import { startServer } from '../../../src/process/start-server.js'
 import { givenUser } from '../../support/givens.js'
 import { CALLBACK, CLIENT, type OidcServer, type Person, startOidc, wayThrough } from '../../support/oidc-server.js'
 import { useService } from '../../support/service.js'
+import { until } from '../../support/until.js'
 import { formsOf, visit } from '../../support/website-client.js'
 
 let oidc: OidcServer
@@ -106,7 +109,7 @@ describe('signing in through the provider', () => {
     ])
     const stranger = await signInAs({ sub: 'stranger' })
     expect([stranger.answer.status, stranger.answer.html.includes('told us no email address')]).toEqual([403, true])
-    expect((await signInAs({ sub: 'zero\0', email: user.email, email_verified: true })).answer.status).toBe(401)
+    expect((await signInAs({ sub: 'zero\0', email: user.email, email_verified: true })).answer.status).toBe(503)
     // In lower case the Kelvin sign is a k.
     await operatorUserStore(context.service.db).setEmail((await givenUser(context.service.db)).id, 'kate@mail.test')
     const lookalike = await signInAs({ sub: 'kelvin', email: '\u212Aate@mail.test', email_verified: true })
@@ -199,6 +202,30 @@ describe('the answer of the provider', () => {
     expect(answer.status).toBe(401)
     expect(answer.html).toContain('did not sign you in. Begin again, or sign in another way.')
     expect(answer.html).not.toContain('access_denied')
+  })
+})
+
+describe('a secret that is wrong or has expired', () => {
+  it('is the service’s fault for who signs in, and is logged with what to correct, at the start and then', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
+    const { config, namespace } = context.service
+    const expired = { ...config, oidc: { ...config.oidc, clientSecret: 'expired' } as typeof config.oidc }
+    const { url, stop } = await startServer(expired, log, { namespace: `${namespace}-expired` })
+    try {
+      const told = () => lines.filter((line) => line.includes('OIDC_CLIENT_SECRET is wrong or has expired'))
+      await until(async () => told().length === 1, 'the line of the start')
+      oidc.person = { sub: 'someone' }
+      const { location, cookie } = await visit(url, '/sign-in/oidc')
+      const back = (await wayThrough(oidc.issuer, location as string)).replace('http://easel.test', '')
+      const { status, html } = await visit(url, back, { cookie })
+      expect(status).toBe(503)
+      expect(html).toContain('is not set up correctly. Sign in another way, or ask the operator.')
+      expect(told()).toHaveLength(2)
+      expect(lines.join('')).not.toContain('"expired"')
+    } finally {
+      await stop()
+    }
   })
 })
 

@@ -45,7 +45,8 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
   const { seal, open } = sealed(provider.secret)
   const showFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply, next: string) => {
     if (!(error instanceof SignInFailed)) throw error
-    request.log.warn({ err: error.cause }, error.message)
+    // Nobody can sign in until the operator has corrected it.
+    request.log[error.why === 'setup' ? 'error' : 'warn']({ err: error.cause }, error.message)
     const problem = request.texts.signIn.failures[error.why](provider.host)
     return sendSignInPage(options, reply, error.why === 'refused' ? 401 : 503, { next, problem })
   }
