@@ -27,7 +27,7 @@ interface ProviderOptions {
   readonly warn?: (message: string) => void
 }
 
-interface CheckedProvider extends IdentityProvider {
+export interface CheckedProvider extends IdentityProvider {
   /** Asks the provider whether the settings here and there fit together; a sentence for each that does not. */
   check(): Promise<readonly string[]>
 }

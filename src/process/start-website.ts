@@ -44,7 +44,7 @@ import { upNextStore } from '../db/up-next/up-next.js'
 import type { PersonalApiPorts } from '../http/shared/ports.js'
 import { encodeCover } from '../images/encode-cover.js'
 import { identityProvider } from '../outbound/identity-provider.js'
-import { smtpMail } from '../outbound/smtp-mail.js'
+import { mailServerProblem, senderAt, smtpMail } from '../outbound/smtp-mail.js'
 import { website } from '../web/server/website.js'
 import type { Asset } from '../web/shared/assets.js'
 import { mailTextsOf } from '../web/texts/texts.js'
@@ -135,10 +135,16 @@ function startSigningIn(
   const credentials = credentialStore(db)
   const unsentMails = unsentMailStore(db)
   if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
-  const send =
-    mail.smtpUrl === undefined
-      ? keepMails(unsentMails, log)
-      : smtpMail(mail.smtpUrl, mail.from ?? { name, address: `no-reply@${new URL(baseUrl).hostname}` })
+  const send = mail.smtpUrl === undefined ? keepMails(unsentMails, log) : openMail(mail.smtpUrl)
+  function openMail(smtpUrl: string) {
+    const { hostname } = new URL(baseUrl)
+    const from = mail.from ?? senderAt(name, hostname)
+    // Nobody waits for it, as with the identity provider below.
+    void mailServerProblem(smtpUrl, from, hostname).then((problem) => {
+      if (problem) log.error(`no mails can be sent through SMTP_URL: ${problem}`)
+    })
+    return smtpMail(smtpUrl, from, hostname)
+  }
   const origin = mailOrigin(name, baseUrl, mailTextsOf(languages), provider ? '/account#buy' : planHref)
   const mails = accountMails({ credentials, send, counter, log }, origin)
   // Without a mail server an operator would have to pass on each of them.

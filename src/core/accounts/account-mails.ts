@@ -12,6 +12,8 @@ import {
 
 interface Mail extends MailText {
   readonly to: string
+  /** Where mails of its kind are turned off, if they can be. */
+  readonly unsubscribeUrl?: string
 }
 
 /** @throws when it was not sent; what it throws may be logged, so it holds neither address nor text */

@@ -101,8 +101,9 @@ function mailOf(notice: DueNotice, origin: MailOrigin) {
   const texts = origin.textsIn(language)
   const [mail, said] = saidBy(notice, texts, origin) ?? []
   if (!email || !mail || !said || mailsOff.includes(mail)) return undefined
-  const text = texts.notice({ username, text: said.text, offUrl: `${origin.baseUrl}/account#mails` })
-  return { to: email, subject: said.subject, text }
+  const offUrl = `${origin.baseUrl}/account#mails`
+  const text = texts.notice({ username, text: said.text, offUrl })
+  return { to: email, subject: said.subject, text, unsubscribeUrl: offUrl }
 }
 
 function saidBy(

@@ -4,7 +4,6 @@ import { pino } from 'pino'
 import { afterAll, describe, expect, it } from 'vitest'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
-import { smtpMail } from '../../../src/outbound/smtp-mail.js'
 import { parseConfig } from '../../../src/process/config.js'
 import { startServer } from '../../../src/process/start-server.js'
 import { givenSession } from '../../support/given-sign-in.js'
@@ -112,6 +111,7 @@ describe('asking for a link', () => {
     const user = await givenReader()
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
+    const checked = once(silent, 'connection')
     const lines: string[] = []
     const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
     const { config, namespace } = context.service
@@ -119,6 +119,8 @@ describe('asking for a link', () => {
     const server = await startServer({ ...config, mail: { ...config.mail, smtpUrl } }, log, {
       namespace: `${namespace}-down`,
     })
+    const [check] = await checked
+    check.destroy()
     const connected = once(silent, 'connection')
     const failed = () => lines.some((line) => line.includes('could not be sent'))
     expect((await visit(server.url, '/sign-in/mail', { body: { username: user.email } })).status).toBe(303)
@@ -167,43 +169,5 @@ describe('a mail without SMTP_URL', () => {
     )
     expect(rows[0]).toEqual({ mails: 0, links: 0 })
     await server.stop()
-  })
-})
-
-describe('the mail server', () => {
-  const MAIL = { to: 'alice@mail.test', subject: 'Hello', text: 'Hello.\n' }
-  const attempt = (scheme: string, box: Mailbox, query = '') =>
-    smtpMail(
-      `${scheme}://${query.includes('user') ? 'alice:right@' : ''}127.0.0.1:${box.port}${query}`,
-      'a@b.test',
-    )(MAIL)
-
-  it('is spoken to over TLS, from the start or with STARTTLS, and must prove who it is', async () => {
-    const starttls = await startMailbox({ disabledCommands: ['AUTH'] })
-    const implicit = await startMailbox({ secure: true, disabledCommands: ['AUTH'] })
-    await attempt('smtp', starttls, '?tls.rejectUnauthorized=false')
-    await attempt('smtps', implicit, '?tls.rejectUnauthorized=false')
-    await expect(attempt('smtp', starttls)).rejects.toThrow(/^the mail server did not take it: E/)
-    await expect(attempt('smtps', implicit)).rejects.toThrow(/^the mail server did not take it: E/)
-    for (const { received } of [starttls, implicit]) expect(received).toMatchObject([{ secure: true, to: [MAIL.to] }])
-    await Promise.all([starttls.close(), implicit.close()])
-  })
-
-  it('gets a password over TLS only', async () => {
-    const encrypted = await startMailbox({ disabledCommands: [] })
-    const clear = await startMailbox({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true })
-    await attempt('smtp', encrypted, '?tls.rejectUnauthorized=false&user')
-    expect(encrypted.received).toMatchObject([{ secure: true, user: 'alice' }])
-    await expect(attempt('smtp', clear, '?user')).rejects.toThrow('ETLS')
-    expect(clear.received).toEqual([])
-    await Promise.all([encrypted.close(), clear.close()])
-  })
-
-  it('is quoted without the recipient’s address if it refuses the recipient', async () => {
-    const box = await startMailbox({
-      onRcptTo: ({ address }, _session, done) => done(Object.assign(new Error(`no ${address}`), { responseCode: 550 })),
-    })
-    await expect(attempt('smtp', box)).rejects.toThrow(/^the mail server did not take it: EENVELOPE RCPT TO 550$/)
-    await box.close()
   })
 })
