@@ -1,4 +1,5 @@
 /** The mails of accounts: links to sign in, and links that confirm an address. */
+import { fairLine } from '../../lib/fair-line.js'
 import type { Log } from '../log.js'
 import type { MailOrigin, MailText } from './mail-texts.js'
 import {
@@ -33,13 +34,15 @@ export interface AccountMails {
   /**
    * Has a link sent to the account of this name or address, where there is one and it has an address.
    * @param language of whoever asks, for an account that remembers none
+   * @param networks of whoever asks, the widest first
    */
-  sendSignInLink(nameOrEmail: string, language: string): void
+  sendSignInLink(nameOrEmail: string, language: string, networks: readonly string[]): void
   /**
    * Has a link sent to `email`, with which the account proves that the address is its owner's; links for addresses that it
    * asked for before end. Resolves once the link waits to be used; to false if too many mails went to that address.
+   * @param networks of whoever makes the account only now
    */
-  sendConfirmation(accountId: string, email: string, language: string): Promise<boolean>
+  sendConfirmation(accountId: string, email: string, language: string, networks?: readonly string[]): Promise<boolean>
   /** Tells the owner at the present address that another one was asked for. */
   sendEmailWarning(username: string, email: string, newEmail: string, language: string): void
   /** When all of them are sent, or have failed. */
@@ -56,6 +59,11 @@ interface Ports {
 /** Mails to one address, whatever they are about and whoever asks for them. */
 const LIMIT = { windowMs: 15 * 60_000, max: 4 } as const
 
+/** Each is a connection to the mail server, which lets us have few. */
+const LINE = { atOnce: 8, mostWaiting: 500 } as const
+
+const strangers = (networks: readonly string[]) => ['strangers', ...networks]
+
 /** Nobody waits for these mails: neither the answer nor its time tells whether there is an account. */
 export function accountMails(
   { credentials, send, counter, log }: Ports,
@@ -68,13 +76,16 @@ export function accountMails(
       .finally(() => underway.delete(done))
     underway.add(done)
   }
+  // Strangers and accounts take turns, so that nobody keeps the others' mails back.
+  const takeTurn = fairLine(LINE, () => new Error('too many mails wait for the mail server'))
+  const sendInTurn = (path: readonly string[], mail: Mail) => takeTurn(path, () => send(mail))
   const mayMail = async (to: string, kind = 'mail') => {
     const key = `${kind}:${hashToken(to.toLowerCase()).toString('base64url')}`
     return (await counter.hit(key, LIMIT.windowMs, LIMIT.max)).current <= LIMIT.max
   }
 
   return {
-    sendSignInLink: (nameOrEmail, language) =>
+    sendSignInLink: (nameOrEmail, language, networks) =>
       later(async () => {
         const found = await credentials.find(nameOrEmail)
         // Each mail holds a link that works: whoever uses the limit up for others has sent them what they want.
@@ -82,10 +93,10 @@ export function accountMails(
         const { url } = await newSignInLink(credentials, found.accountId, baseUrl)
         const { username } = found
         const mail = textsIn(found.language, language).signInLink({ place, username, minutes: LINK_MINUTES, url })
-        await send({ to: found.email, ...mail })
+        await sendInTurn(strangers(networks), { to: found.email, ...mail })
       }),
 
-    async sendConfirmation(accountId, email, language) {
+    async sendConfirmation(accountId, email, language, networks) {
       // Counted by itself: how many sign-in links went there would tell whether an account has the address.
       if (!(await mayMail(email, 'mail-confirmation'))) return false
       const token = newToken()
@@ -93,7 +104,7 @@ export function accountMails(
       await credentials.addLink(accountId, hashToken(token), email, CONFIRMATION_MINUTES)
       const url = `${baseUrl}/confirm-email?token=${token}`
       const mail = textsIn(language).confirmation({ place, minutes: CONFIRMATION_MINUTES, url })
-      later(() => send({ to: email, ...mail }))
+      later(() => sendInTurn(networks ? strangers(networks) : ['accounts', accountId], { to: email, ...mail }))
       return true
     },
 
@@ -102,7 +113,8 @@ export function accountMails(
         // Counted by itself: nobody can use it up with mails of another kind.
         if (!(await mayMail(email, 'mail-warning'))) return
         const url = `${baseUrl}/account`
-        await send({ to: email, ...textsIn(language).emailWarning({ place, username, newEmail, url }) })
+        const mail = textsIn(language).emailWarning({ place, username, newEmail, url })
+        await sendInTurn(['accounts', username], { to: email, ...mail })
       }),
 
     settled: () => Promise.all(underway),

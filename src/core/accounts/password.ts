@@ -1,4 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { fairLine } from '../../lib/fair-line.js'
 import { AppError, invalidParameter, serviceUnavailable } from '../errors.js'
 import type { CredentialStore, SessionStore, SignedIn } from './session.js'
 
@@ -18,22 +19,36 @@ export function passwordProblem(password: string, username: string): string | un
   return undefined
 }
 
+/**
+ * Who has a password checked or hashed: an account that is signed in, or a stranger, known by networks, the widest first. Operators
+ * are named by nothing.
+ */
+type Asker = { readonly accountId: string } | { readonly networks: readonly string[] } | undefined
+
 /** `scrypt$N$r$p$salt$hash`, so that the cost, or the algorithm, can change without making old passwords void. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, asker?: Asker): Promise<string> {
   const salt = randomBytes(16)
   const { N, r, p } = COST
-  return ['scrypt', N, r, p, salt.toString('base64'), (await derive(password, salt, COST)).toString('base64')].join('$')
+  return [
+    'scrypt',
+    N,
+    r,
+    p,
+    salt.toString('base64'),
+    (await derive(password, salt, COST, asker)).toString('base64'),
+  ].join('$')
 }
 
 /** Takes equally long where there is nothing stored, so that the time does not tell which accounts exist. */
-export async function isPassword(password: string, stored: string | null | undefined): Promise<boolean> {
+export async function isPassword(password: string, stored: string | null | undefined, asker?: Asker): Promise<boolean> {
   const [algorithm, N, r, p, salt = '', hash = ''] = (stored ?? '').split('$')
   if (algorithm !== 'scrypt') {
-    await derive(password, Buffer.alloc(16), COST)
+    await derive(password, Buffer.alloc(16), COST, asker)
     return false
   }
   const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem }
-  return timingSafeEqual(await derive(password, Buffer.from(salt, 'base64'), cost), Buffer.from(hash, 'base64'))
+  const derived = await derive(password, Buffer.from(salt, 'base64'), cost, asker)
+  return timingSafeEqual(derived, Buffer.from(hash, 'base64'))
 }
 
 export interface OwnerPorts {
@@ -56,7 +71,7 @@ export async function requireOwner(
 ): Promise<void> {
   const stored = (await credentials.find(account.username))?.passwordHash
   if (stored) {
-    if (await isPassword(password, stored)) return
+    if (await isPassword(password, stored, { accountId: account.id })) return
     throw new AppError('forbidden', 'The current password is not right. Nothing was changed: try again.')
   }
   const begun = (await sessions.list(account.id)).find(({ id }) => id === sessionId)?.createdAt.getTime() ?? 0
@@ -77,25 +92,27 @@ export async function changePassword(
   if (next.length < min || next.length > max)
     throw invalidParameter('next', `A password has ${min} to ${max} characters: choose another one.`)
   await requireOwner(ports, signedIn, current)
-  await ports.credentials.setPassword(signedIn.caller.account.id, await hashPassword(next), signedIn.sessionId)
+  const { id: accountId } = signedIn.caller.account
+  await ports.credentials.setPassword(accountId, await hashPassword(next, { accountId }), signedIn.sessionId)
 }
 
-/** Who waits longer than this many others is told to come back: that is about three seconds. */
-const MAX_WAITING = 20
-let waiting = 0
-let latest: Promise<unknown> = Promise.resolve()
+/** About six seconds. */
+const MAX_WAITING = 40
 
 /**
  * One at a time: each takes a core for a sixth of a second, and many at once would leave none to those who are signed in.
- * @throws unavailable when too many wait
+ * Strangers, accounts and operators take turns, strangers by network, so that nobody keeps the others out.
  */
-async function derive(password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
-  if (waiting >= MAX_WAITING) throw serviceUnavailable(5)
-  waiting++
-  const derived = latest.then(() => scryptOf(password, salt, cost))
-  latest = derived.catch(() => undefined)
-  return derived.finally(() => waiting--)
+const takeTurn = fairLine({ atOnce: 1, mostWaiting: MAX_WAITING }, () => serviceUnavailable(5))
+
+const pathOf = (asker: Asker): readonly string[] => {
+  if (!asker) return ['operators']
+  return 'accountId' in asker ? ['accounts', asker.accountId] : ['strangers', ...asker.networks]
 }
+
+/** @throws unavailable when too many wait */
+const derive = (password: string, salt: Buffer, cost: ScryptOptions, asker: Asker): Promise<Buffer> =>
+  takeTurn(pathOf(asker), () => scryptOf(password, salt, cost))
 
 // Unicode writes some letters in more than one way, and keyboards differ.
 const scryptOf = (password: string, salt: Buffer, cost: ScryptOptions) =>

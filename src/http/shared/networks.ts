@@ -15,10 +15,32 @@ export function networkOf(address: string): string {
 }
 
 function readNetwork(address: string): string {
+  const ip = readAddress(address)
+  if (!ip) return address
+  return ip instanceof ipaddr.IPv6 ? `${beginningOf(ip, 4)}::/64` : ip.toString()
+}
+
+/**
+ * The network of an address with those around it, the widest first: who has many addresses has them in few of these. IPv4: /16 and
+ * /24; IPv6: /32, of which providers have one or some, and /48, of which some customers have one.
+ */
+export function networksOf(address: string): readonly string[] {
+  const ip = readAddress(address)
+  if (!ip) return [address]
+  const around =
+    ip instanceof ipaddr.IPv6
+      ? [`${beginningOf(ip, 2)}::/32`, `${beginningOf(ip, 3)}::/48`]
+      : [`${ip.octets.slice(0, 2).join('.')}.0.0/16`, `${ip.octets.slice(0, 3).join('.')}.0/24`]
+  return [...around, networkOf(address)]
+}
+
+const beginningOf = (ip: ipaddr.IPv6, parts: number): string =>
+  ip.parts
+    .slice(0, parts)
+    .map((part) => part.toString(16))
+    .join(':')
+
+function readAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const bare = address.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
-  if (!ipaddr.isValid(bare)) return address
-  const ip = ipaddr.process(bare)
-  if (!(ip instanceof ipaddr.IPv6)) return ip.toString()
-  const prefix = ip.parts.slice(0, 4).map((part) => part.toString(16))
-  return `${prefix.join(':')}::/64`
+  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
 }

@@ -74,6 +74,14 @@ describe('changing the address of an account', () => {
     expect((await one.change(newAddress())).status).toBe(303)
   })
 
+  it('is not kept back by strangers of the same network, who asked for as many links as they may', async () => {
+    const { change, headers } = await given()
+    const ask = () => visit(context.service.url, '/sign-in/mail', { body: { username: 'nobody' }, headers })
+    for (let n = 0; n < 10; n++) await ask()
+    expect((await ask()).status).toBe(429)
+    expect((await change(newAddress())).status).toBe(303)
+  })
+
   it('takes effect when the link in the mail to the new one is used, once, and tells the old one before', async () => {
     const { user, email, change, confirm, stored, shown, get } = await given()
     const next = newAddress()

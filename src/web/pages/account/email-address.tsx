@@ -5,7 +5,6 @@ import { PASSWORD_LENGTH } from '../../../core/accounts/password.js'
 import { CONFIRMATION_MINUTES, type SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
-import { networkOf } from '../../../http/shared/networks.js'
 import { EmailField, emailAddress, PasswordField, waysToConfirm } from '../../parts/account-fields.js'
 import { Notices } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
@@ -72,7 +71,7 @@ export const EmailAddress = ({ signedIn, hasPassword, pending, sendsMail, ...for
 }
 
 const WINDOW_MS = 15 * 60_000
-const MAILS_PER_NETWORK = 10
+const MAILS_PER_ACCOUNT = 10
 
 const body = z.object({
   email: z.string().trim().max(1000).catch(''),
@@ -96,9 +95,11 @@ interface EmailRoutes {
 
 /** Asks for another address, sends its link again, or cancels the change. */
 export function emailAddressRoutes(app: App, { ports, countTry, show }: EmailRoutes): void {
-  const countMail = async ({ ip, texts }: FastifyRequest) => {
-    const asked = await ports.guesses.hit(`sign-in:mail:${networkOf(ip)}`, WINDOW_MS, MAILS_PER_NETWORK)
-    if (asked.current > MAILS_PER_NETWORK) throw new AppError('rate_limited', texts.account.email.tooMany)
+  // Not by network, where strangers could use it up.
+  const countMail = async (request: FastifyRequest) => {
+    const { texts, caller } = request
+    const asked = await ports.guesses.hit(`account-mail:${caller.account.id}`, WINDOW_MS, MAILS_PER_ACCOUNT)
+    if (asked.current > MAILS_PER_ACCOUNT) throw new AppError('rate_limited', texts.account.email.tooMany)
   }
 
   app.post('/account/email', { schema: { body } }, async (request, reply) => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isPassword, PASSWORD_LENGTH } from '../../../core/accounts/password.js'
 import { hashToken, LINK_MINUTES } from '../../../core/accounts/session.js'
 import type { App } from '../../../http/shared/fastify-app.js'
-import { networkOf } from '../../../http/shared/networks.js'
+import { networkOf, networksOf } from '../../../http/shared/networks.js'
 import { MAX_EMAIL_LENGTH, PasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
@@ -154,7 +154,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     // Last: tries that are refused anyway must not count against the account's owner elsewhere.
     if (overs.includes(true) || (await isOver(`account:${account}`, TRIES.perAccount)))
       return refuse(429, problems.tooMany)
-    const right = await isPassword(password, found?.passwordHash)
+    const right = await isPassword(password, found?.passwordHash, { networks: networksOf(request.ip) })
     // Checking takes long enough for it to be changed, which ends the sessions that there are.
     const isCurrent = right && (await credentials.find(username))?.passwordHash === found?.passwordHash
     if (!isCurrent || !found || !(await cookies.signIn(request, reply, found.accountId)))
@@ -168,7 +168,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     if (username === '') return showForm(reply, 400, { next, problem: problems.noName })
     if (await isOver(`mail:${networkOf(request.ip)}`, MAILS_PER_NETWORK))
       return showForm(reply, 429, { next, username, problem: problems.tooManyMails })
-    mails.sendSignInLink(username, request.texts.language)
+    mails.sendSignInLink(username, request.texts.language, networksOf(request.ip))
     return reply.redirect(`/sign-in?sent=&next=${encodeURIComponent(next)}`, 303)
   })
 

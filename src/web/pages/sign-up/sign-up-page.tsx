@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { hashPassword, PASSWORD_LENGTH, passwordProblem } from '../../../core/accounts/password.js'
 import { usernameProblem } from '../../../core/accounts/username.js'
 import type { App } from '../../../http/shared/fastify-app.js'
-import { networkOf } from '../../../http/shared/networks.js'
+import { networkOf, networksOf } from '../../../http/shared/networks.js'
 import { EmailField, emailAddress, NewPasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
@@ -75,10 +75,12 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     if (wrongPassword) return refuse(400, inWords(wrongPassword, request.texts))
     const tries = await guesses.hit(`sign-up:${networkOf(request.ip)}`, HOUR_MS, TRIES_PER_HOUR)
     if (tries.current > TRIES_PER_HOUR) return refuse(429, problems.tooMany)
-    const accountId = await credentials.register(username, await hashPassword(password))
+    const networks = networksOf(request.ip)
+    const hash = await hashPassword(password, { networks })
+    const accountId = await credentials.register(username, hash)
     if (!accountId) return refuse(409, problems.taken)
     // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
-    await mails.sendConfirmation(accountId, email, request.texts.language)
+    await mails.sendConfirmation(accountId, email, request.texts.language, networks)
     await cookies.signIn(request, reply, accountId)
     return reply.redirect('/welcome', 303)
   })
