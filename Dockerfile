@@ -28,15 +28,18 @@ COPY --from=dependencies /app/sbom.json ./
 COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY migrations ./migrations
-# A named volume mounted at one of these takes over the owner, so that no process needs root.
+# A named volume mounted at one of these takes over the owner, so that no process needs root. OpenShift, and others that choose the
+# user themselves, choose one of the group 0: what 1000 (node) may write, this group may.
 RUN ln -s /app/dist/cli.js /usr/local/bin/easel \
   && chmod +x dist/cli.js \
   && mkdir -p /data/images /data/objects /data/certificates \
-  && chown node:node /data/*
+  && chown 1000:0 /data/* \
+  && chmod g=u /data/*
 # docker build --build-arg EASEL_COMMIT=$(git rev-parse HEAD): GET /version then says it.
 ARG EASEL_COMMIT
 ENV EASEL_COMMIT=$EASEL_COMMIT
-USER node
+# A number: with runAsNonRoot, Kubernetes takes no name.
+USER 1000
 VOLUME /data/images
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=15s --retries=3 \

@@ -39,6 +39,7 @@ export interface Container {
 
 interface Pod {
   readonly serviceAccountName: string
+  readonly securityContext: object
   readonly terminationGracePeriodSeconds?: number
   readonly initContainers?: readonly Container[]
   readonly containers: readonly Container[]

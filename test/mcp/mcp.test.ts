@@ -470,6 +470,9 @@ describe('POST /mcp', () => {
     const without = await post(url, LIST)
     expect(without.status).toBe(401)
     expect(without.headers.get('www-authenticate')).toBe('Bearer')
+    // A client that knows OAuth only looks here, and says that it cannot sign in; docs/api.md says what to do.
+    for (const document of ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server'])
+      expect((await call(url, 'GET', `/.well-known/${document}`)).status).toBe(404)
     expect(without.body).toMatchObject({
       jsonrpc: '2.0',
       id: null,
