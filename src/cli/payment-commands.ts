@@ -14,6 +14,7 @@ export function paymentCommands(program: Command, run: Runner): void {
     .command('list')
     .description('list payments, newest first')
     .option('--unmatched', 'only what could not be matched to an account or a plan, or not be asked for; oldest first')
+    .option('--faults', 'only what went wrong with the payment provider in the last 30 days, the latest first')
     .action(run(listPayments))
   payments
     .command('match <customer> <username>')
@@ -32,7 +33,22 @@ export function paymentCommands(program: Command, run: Runner): void {
     .action(run(dismiss))
 }
 
-async function listPayments({ stores }: Operator, { unmatched = false }: { readonly unmatched?: boolean }) {
+interface Listed {
+  readonly unmatched?: boolean
+  readonly faults?: boolean
+}
+
+async function listPayments({ stores }: Operator, { unmatched = false, faults = false }: Listed) {
+  if (faults) {
+    const rows = await stores.payments.faults(LISTED)
+    return {
+      json: rows.map((row) => jsonOf(row)),
+      text: table(
+        rows.map(({ sentence, times, lastAt: last }) => ({ last, times, 'what to do': sentence })),
+        'Nothing went wrong in the last 30 days.',
+      ),
+    }
+  }
   if (unmatched) {
     const rows = await stores.payments.unmatched(LISTED)
     return {

@@ -3,6 +3,7 @@ import { paymentLoop } from '../core/billing/payment-loop.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { paymentReceiver } from '../core/billing/receive.js'
 import { paymentEventStore } from '../db/billing/payment-events.js'
+import { paymentFaultStore } from '../db/billing/payment-faults.js'
 import { paymentQueue } from '../db/billing/payment-queue.js'
 import { listenTo, PAYMENT_DUE } from '../db/notifications.js'
 import type { BillingOptions } from '../http/billing/billing-routes.js'
@@ -25,7 +26,7 @@ export function startBilling(
   { db, onNotificationsLost }: Foundation,
   { metrics }: ProcessOptions,
 ): { readonly routes: BillingOptions; stop(): Promise<void> } {
-  const receiver = paymentReceiver(provider, paymentEventStore(db))
+  const receiver = paymentReceiver(provider, paymentEventStore(db), paymentFaultStore(db))
   const loop = paymentLoop({ queue: paymentQueue(db, { graceDays }), provider, log })
   const missed = onNotificationsLost('payment events are worked off late')
   const notices = listenTo(config.databaseListenUrl, PAYMENT_DUE, () => void loop.workOffDue(), missed)

@@ -33,6 +33,9 @@ export interface PaymentProvider {
    */
   portal(customer: string, page: { readonly returnTo: string; readonly prices: readonly string[] }): Promise<string>
 
+  /** Whether a signature has the right form and is not too old: all that can be said before the body is there. */
+  mayBeSigned(signature: string): boolean
+
   /**
    * Checks the signature and the time stamp of what was posted to the service.
    * @param body exactly the bytes that came
@@ -96,6 +99,8 @@ export interface PaymentEvent {
   readonly customer: string | null
   /** Without what could be secret; for operators. */
   readonly body: unknown
+  /** Why it cannot be used, or not all of it, though the provider has signed it; for operators. */
+  readonly problem?: string
 }
 
 export interface Customer {

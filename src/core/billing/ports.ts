@@ -35,6 +35,19 @@ export interface PaymentEvents {
   store(event: PaymentEvent): Promise<'stored' | 'repeated'>
 }
 
+/** What went wrong between the service and the provider, and only an operator can mend. */
+export interface PaymentFault {
+  /** The same for what is the same fault. */
+  readonly key: string
+  /** For operators. */
+  readonly sentence: string
+}
+
+/** Where faults are kept for operators, for a while after they were met last. */
+export interface PaymentFaults {
+  note(fault: PaymentFault): Promise<void>
+}
+
 /** What is to be asked, and what becomes of the answers. All of it is in Postgres. */
 export interface PaymentQueue {
   /** What has been due for longest, for so many seconds; undefined: nothing is due. */
@@ -48,6 +61,6 @@ export interface PaymentQueue {
   /** Makes due what could not be applied and may be now: there is an account or a plan that it lacked, or the other subscription
    * is another one now. */
   retryProblems(): Promise<number>
-  /** Deletes a page of old events. Resolves to how many. */
+  /** Deletes a page of old events and faults. Resolves to how many. */
   clean(): Promise<number>
 }

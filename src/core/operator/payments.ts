@@ -43,12 +43,23 @@ export interface UnmatchedPayment {
   readonly price: string | null
 }
 
+/** What went wrong between the service and the provider, and was not repaired by itself. */
+export interface ListedFault {
+  /** Says what to do. */
+  readonly sentence: string
+  readonly times: number
+  readonly firstAt: Date
+  readonly lastAt: Date
+}
+
 /** Each of the changes makes due what it concerns; the servers do the rest. */
 export interface OperatorPayments {
   /** Newest first. */
   list(limit: number): Promise<readonly ListedPayment[]>
   /** Oldest first. */
   unmatched(limit: number): Promise<readonly UnmatchedPayment[]>
+  /** Those of the last 30 days, the one met last first. */
+  faults(limit: number): Promise<readonly ListedFault[]>
   /** Says whose a customer is, once. */
   match(customer: string, accountId: string): Promise<'matched' | 'matched before' | 'unknown'>
   /** Asks again at once, for all or for one. Resolves to how many. */

@@ -14,6 +14,7 @@ import { accountOfEmail } from './account-of-customer.js'
 import { applyPayment } from './apply-payment.js'
 import { applySubscription } from './apply-subscription.js'
 import { KEPT } from './payment-events.js'
+import { CLEAN_FAULTS } from './payment-faults.js'
 
 const EVENTS_PER_PAGE = 1000
 const FAILURE_LENGTH = 500
@@ -137,6 +138,6 @@ export function paymentQueue(
 
     retryProblems: () => RETRY_PROBLEMS.count(pool),
 
-    clean: () => CLEAN.count(pool),
+    clean: async () => (await CLEAN.count(pool)) + (await CLEAN_FAULTS.count(pool)),
   }
 }

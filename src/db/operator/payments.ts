@@ -1,9 +1,15 @@
 import { sql } from 'drizzle-orm'
-import type { ListedPayment, OperatorPayments, UnmatchedPayment } from '../../core/operator/payments.js'
+import type { ListedFault, ListedPayment, OperatorPayments, UnmatchedPayment } from '../../core/operator/payments.js'
 import type { Database } from '../client.js'
 import { PAYMENT_DUE } from '../notifications.js'
 import { users as u } from '../schema/accounts.js'
-import { paymentCustomers as c, payments as m, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
+import {
+  paymentCustomers as c,
+  paymentFaults as f,
+  payments as m,
+  paymentObjects as o,
+  paidSubscriptions as p,
+} from '../schema/billing.js'
 import { columns, param, selectAs, setList, statement } from '../statement.js'
 
 const LIST = statement<ListedPayment>('list_payments')`
@@ -29,6 +35,10 @@ const UNMATCHED = statement<UnmatchedPayment>('list_unmatched_payments')`
     LEFT JOIN ${p} ON ${o.kind} = 'subscription' AND ${p.id} = ${o.id}
    WHERE ${IS_UNMATCHED} ORDER BY ${o.createdAt}, ${o.id} LIMIT ${param('limit')}::integer`
 
+const FAULTS = statement<ListedFault>('list_payment_faults')`
+  SELECT ${selectAs(columns(f, 'sentence', 'times', 'firstAt', 'lastAt'))}
+    FROM ${f} ORDER BY ${f.lastAt} DESC, ${f.key} LIMIT ${param('limit')}::integer`
+
 const CUSTOMER = sql`${param('customer')}::text`
 
 const MATCH = statement('match_customer_by_hand')`
@@ -53,6 +63,7 @@ const NOTIFY = statement('notify_of_due_payments')`SELECT pg_notify(${PAYMENT_DU
 export const operatorPayments = ({ pool }: Database): OperatorPayments => ({
   list: (limit) => LIST.rows(pool, { limit }),
   unmatched: (limit) => UNMATCHED.rows(pool, { limit }),
+  faults: (limit) => FAULTS.rows(pool, { limit }),
 
   async match(customer, accountId) {
     // In the order of the loop, which locks what is unmatched before its customer.

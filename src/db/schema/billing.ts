@@ -75,6 +75,33 @@ export const paymentObjects = pgTable(
   ],
 )
 
+/** Accounts of which the provider is to be told: what it knows of them has changed. A trigger of `users` adds them. */
+export const customerChanges = pgTable(
+  'customer_changes',
+  {
+    userId: userId().primaryKey(),
+    /** Rises with each change, so that telling it ends only what was told. */
+    changes: integer('changes').notNull().default(0),
+    attempts: integer('attempts').notNull().default(0),
+    /** While a server tells it, the end of its time for that. */
+    dueAt: time('due_at').notNull().defaultNow(),
+  },
+  (t) => [index('customer_changes_due').on(t.dueAt)],
+)
+
+/** What went wrong with the provider and only an operator can mend; each fault once, however often it was met. */
+export const paymentFaults = pgTable(
+  'payment_faults',
+  {
+    key: text('key').primaryKey(),
+    sentence: text('sentence').notNull(),
+    times: integer('times').notNull().default(1),
+    firstAt: time('first_at').notNull().defaultNow(),
+    lastAt: time('last_at').notNull().defaultNow(),
+  },
+  (t) => [index('payment_faults_last').on(t.lastAt)],
+)
+
 export const paidSubscriptions = pgTable(
   'paid_subscriptions',
   {

@@ -1,15 +1,25 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PaymentReceiver } from '../../core/billing/receive.js'
-import { AppError } from '../../core/errors.js'
+import { AppError, serviceUnavailable } from '../../core/errors.js'
 import { occasionally } from '../../core/log.js'
+import { createFairSlots, type SlotLimits } from '../shared/fair-slots.js'
 import type { App } from '../shared/fastify-app.js'
+import { networkOf } from '../shared/networks.js'
 
 export interface BillingOptions {
   /** Of the payment provider: `stripe`. */
   readonly provider: string
   readonly receiver: PaymentReceiver
+  /** Only for tests, which do not wait as long. */
+  readonly largeBodies?: SlotLimits
 }
 
 const BODY_LIMIT = 1024 * 1024
+/** Most events are a few kilobytes. */
+const SMALL_BODY = 64 * 1024
+/** For larger bodies, or of unknown size: whoever has not proved yet to be the provider cannot fill the memory. */
+const LARGE_BODIES: SlotLimits = { total: 8, perHolder: 2, patienceMs: 5000 }
+const RETRY_AFTER_SECONDS = 30
 
 const refused = () =>
   new AppError(
@@ -18,17 +28,46 @@ const refused = () =>
   )
 
 /** For the payment provider: no part of the API, and of no account's limits. */
-export function billingRoutes(app: App, { provider, receiver }: BillingOptions): void {
+export function billingRoutes(app: App, { provider, receiver, largeBodies = LARGE_BODIES }: BillingOptions): void {
   const tell = occasionally((events) =>
     app.log.warn({ events }, 'payment events were refused: wrong signature, or too old'),
   )
+  const places = createFairSlots(largeBodies)
+  const isSmall = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? Number.NaN) <= SMALL_BODY
+  const signatureOf = ({ headers }: FastifyRequest) => {
+    const signature = headers[`${provider}-signature`]
+    return typeof signature === 'string' ? signature : ''
+  }
+  const refuse = (request: FastifyRequest, reply: FastifyReply, error: AppError) => {
+    // What follows is not read: it may be long.
+    if (!isSmall(request)) reply.header('connection', 'close')
+    throw error
+  }
+
   // The signature is of the bytes as they came.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-  app.post(`/billing/${provider}`, { bodyLimit: BODY_LIMIT }, async ({ headers, body }, reply) => {
-    const signature = headers[`${provider}-signature`]
-    const received = Buffer.isBuffer(body) && typeof signature === 'string' && (await receiver.receive(body, signature))
+  // Anybody may post here. What cannot be signed is refused before its body is read.
+  app.addHook('onRequest', async (request, reply) => {
+    if (receiver.mayBeSigned(signatureOf(request))) return
+    tell()
+    refuse(request, reply, refused())
+  })
+  app.addHook('preParsing', async (request, reply, payload) => {
+    if (isSmall(request)) return payload
+    const network = networkOf(request.ip)
+    const release = places.take(network) ?? (await places.wait(network))
+    if (!release) return refuse(request, reply, serviceUnavailable(RETRY_AFTER_SECONDS))
+    // When it is answered, and also when its sender goes.
+    if (request.raw.socket.destroyed) release()
+    else reply.raw.once('close', release)
+    return payload
+  })
+
+  app.post(`/billing/${provider}`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+    const { body } = request
+    const received = Buffer.isBuffer(body) && (await receiver.receive(body, signatureOf(request)))
     if (!received || received === 'refused') {
       tell()
       throw refused()

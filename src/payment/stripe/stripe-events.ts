@@ -1,12 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { PaymentEvent } from '../../core/billing/payment-provider.js'
+import { isStorable, storable } from '../../lib/text.js'
 
-/** As far as it is read: what an event says is never believed, only asked for. */
-interface StripeEvent {
-  readonly id: string
-  readonly type: string
-  readonly created: number
-  readonly data: { readonly object: object }
-}
 type EventObject = Readonly<Record<string, unknown>>
 
 /** The types that Easel uses; docs/billing.md lists them for the endpoint. */
@@ -40,29 +35,106 @@ const SHOWN = [
   ],
 ]
 
-export function paymentEventOf({ id, type, created, data }: StripeEvent): PaymentEvent {
-  const object = data.object as EventObject
-  const shown = SHOWN.filter((name) => object[name] !== undefined && object[name] !== null)
+/** Longer than any ID or type of Stripe. */
+const NAME_LENGTH = 255
+/** As long as a value of Stripe's metadata may be. */
+const SHOWN_LENGTH = 500
+const SHOWN_METADATA = 50
+
+/**
+ * What a signed body tells. It never throws: what is signed and cannot be used has a problem, so that it is answered as taken.
+ * Otherwise Stripe would send it again for days, and then switch the endpoint off.
+ */
+export function paymentEventOf(body: Buffer): PaymentEvent {
+  const event = readObject(body)
+  const { id, type, created, data } = event ?? {}
+  const object = objectOf(objectOf(data).object)
+  const name = nameOf(type)
+  const createdAt = dateOf(created)
+  const subject = subjectOf(name ?? '', object)
+  const about = idOf(subject?.of)
+  const isLost = about === null && subject !== null && subject.of !== null && subject.of !== undefined
+  const problem = problemOf(event, { isNamed: nameOf(id) !== null && name !== null, isLost, isDated: !!createdAt })
   return {
-    ...{ id, type, createdAt: new Date(created * 1000), about: aboutOf(type, object) },
-    customer: type.startsWith('customer.') && object.object === 'customer' ? idOf(object) : idOf(object.customer),
-    body: Object.fromEntries(shown.map((name) => [name, object[name]])),
+    id: nameOf(id) ?? `unreadable_${createHash('sha256').update(body).digest('hex')}`,
+    ...{ type: name ?? 'unreadable', createdAt: createdAt ?? new Date() },
+    about: subject && about !== null ? { kind: subject.kind, id: about } : null,
+    customer: name?.startsWith('customer.') && object.object === 'customer' ? idOf(object) : idOf(object.customer),
+    body: shownOf(object),
+    ...(problem && { problem }),
   }
 }
 
-function aboutOf(type: string, object: EventObject): PaymentEvent['about'] {
-  if (OF_SUBSCRIPTIONS.includes(type)) return about('subscription', object)
-  if (OF_INVOICES.includes(type)) return about('subscription', subscriptionIn(object))
-  if (OF_RETURNS.includes(type)) return about('payment', object.payment_intent)
-  if (!OF_SESSIONS.includes(type)) return null
-  if (object.mode === 'subscription') return about('subscription', object.subscription)
-  // A pack that cost nothing has no payment but its session.
-  return object.mode === 'payment' ? about('payment', object.payment_intent ?? object) : null
+interface Subject {
+  readonly kind: 'subscription' | 'payment'
+  readonly of: unknown
 }
 
-function about(kind: 'subscription' | 'payment', of: unknown): PaymentEvent['about'] {
-  const id = idOf(of)
-  return id === null ? null : { kind, id }
+function problemOf(
+  event: EventObject | undefined,
+  { isNamed, isLost, isDated }: Readonly<Record<'isNamed' | 'isLost' | 'isDated', boolean>>,
+): string | undefined {
+  if (!event) return 'It is not JSON of an object.'
+  if (typeof event.object === 'string' && event.object.startsWith('v2.'))
+    return 'It is a thin event, which says too little: choose the payload style "Snapshot" for the endpoint.'
+  if (!isNamed) return 'It has no ID or no type that can be kept.'
+  if (isLost) return 'It does not name the subscription or the payment by an ID that can be kept.'
+  return isDated ? undefined : 'It does not say when it was made.'
+}
+
+/** Undefined: it is none. */
+function readObject(body: Buffer): EventObject | undefined {
+  try {
+    const read: unknown = JSON.parse(body.toString())
+    return isObject(read) ? read : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is EventObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const objectOf = (value: unknown): EventObject => (isObject(value) ? value : {})
+
+/** Null: it is no ID, or none that can be kept, and looked up, as it is. */
+const nameOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= NAME_LENGTH && isStorable(value) ? value : null
+
+function dateOf(seconds: unknown): Date | undefined {
+  const date = new Date(typeof seconds === 'number' ? seconds * 1000 : Number.NaN)
+  // Postgres and JSON have no years of more than four digits in common.
+  return date.getTime() >= 0 && date.getUTCFullYear() < 10_000 ? date : undefined
+}
+
+/** Flat, however deep it came: what is nested deeper than a stack is high can be read, but not written. */
+function shownOf(object: EventObject): Readonly<Record<string, unknown>> {
+  const its = (name: string) => (name === 'metadata' ? metadataOf(object[name]) : plainOf(object[name]))
+  const shown = SHOWN.map((name) => [name, its(name)] as const)
+  return Object.fromEntries(shown.filter(([, value]) => value !== null))
+}
+
+function plainOf(value: unknown): string | number | boolean | null {
+  if (typeof value === 'number' || typeof value === 'boolean') return value
+  const text = typeof value === 'string' ? value : idOf(value)
+  return text === null ? null : storable(text.slice(0, SHOWN_LENGTH))
+}
+
+function metadataOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  const entries = Object.entries(objectOf(value)).slice(0, SHOWN_METADATA)
+  return isObject(value)
+    ? Object.fromEntries(entries.map(([key, its]) => [storable(key.slice(0, SHOWN_LENGTH)), plainOf(its)]))
+    : null
+}
+
+/** What to ask for, as the event names it. */
+function subjectOf(type: string, object: EventObject): Subject | null {
+  if (OF_SUBSCRIPTIONS.includes(type)) return { kind: 'subscription', of: object }
+  if (OF_INVOICES.includes(type)) return { kind: 'subscription', of: subscriptionIn(object) }
+  if (OF_RETURNS.includes(type)) return { kind: 'payment', of: object.payment_intent }
+  if (!OF_SESSIONS.includes(type)) return null
+  if (object.mode === 'subscription') return { kind: 'subscription', of: object.subscription }
+  // A pack that cost nothing has no payment but its session.
+  return object.mode === 'payment' ? { kind: 'payment', of: object.payment_intent ?? object } : null
 }
 
 /** Where an invoice names its subscription; before API version 2025-03-31, in a field of its own. */
@@ -72,9 +144,5 @@ function subscriptionIn({ parent, subscription }: EventObject): unknown {
   return details?.subscription ?? subscription
 }
 
-/** Of an ID, or of an object that stands in its place. */
-export function idOf(value: unknown): string | null {
-  if (typeof value === 'string') return value
-  const id = (value as { id?: unknown } | null | undefined)?.id
-  return typeof id === 'string' ? id : null
-}
+/** Of an ID, or of an object that stands in its place. Null: there is none that can be kept. */
+export const idOf = (value: unknown): string | null => nameOf(isObject(value) ? value.id : value)

@@ -155,13 +155,18 @@ function webhookMetrics({ counter }: Meters) {
   })
 }
 
-const RECEIVED = ['stored', 'repeated', 'refused']
+const RECEIVED = ['stored', 'repeated', 'unusable', 'refused']
 
 /** What came as an event of the payment provider. */
 function paymentMetrics({ counter }: Meters) {
   const events = counter('payment_events_total', 'Events of the payment provider, by result.', ['result'], RECEIVED)
 
   return (receiver: PaymentReceiver): PaymentReceiver => ({
+    mayBeSigned(signature) {
+      const maybe = receiver.mayBeSigned(signature)
+      if (!maybe) events.inc({ result: 'refused' })
+      return maybe
+    },
     async receive(...given) {
       const result = await receiver.receive(...given)
       events.inc({ result })

@@ -4,6 +4,7 @@ import { paymentLoop } from '../../../src/core/billing/payment-loop.js'
 import { paymentReceiver } from '../../../src/core/billing/receive.js'
 import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { paymentEventStore } from '../../../src/db/billing/payment-events.js'
+import { paymentFaultStore } from '../../../src/db/billing/payment-faults.js'
 import { paymentQueue } from '../../../src/db/billing/payment-queue.js'
 import { stripeProvider } from '../../../src/payment/stripe/stripe-provider.js'
 import type { Invoice, StripeEvent } from '../../stand-ins/stripe/objects.js'
@@ -62,7 +63,7 @@ type Acts = Readonly<Record<number, () => unknown>>
 async function pass({ stripe, provider }: Given, days: number, acts: Acts, seed = '1'): Promise<void> {
   const { db } = context
   const chance = seeded(seed)
-  const receiver = paymentReceiver(provider, paymentEventStore(db))
+  const receiver = paymentReceiver(provider, paymentEventStore(db), paymentFaultStore(db))
   const queue = paymentQueue(db, { graceDays: 3, now: stripe.now })
   const loop = paymentLoop({ queue, provider, log: silentLog() })
   let waiting: { readonly event: StripeEvent; readonly day: number }[] = []

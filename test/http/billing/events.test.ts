@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { paymentReceiver } from '../../../src/core/billing/receive.js'
 import { paymentEventStore } from '../../../src/db/billing/payment-events.js'
+import { paymentFaultStore } from '../../../src/db/billing/payment-faults.js'
 import { createDatabase } from '../../../src/db/client.js'
 import { openMetrics } from '../../../src/telemetry/metrics/open-metrics.js'
 import { buildBareApp } from '../../support/bare-app.js'
@@ -75,7 +76,8 @@ describe('an event of the payment provider', () => {
   it('of any size that the provider sends is read, and none beyond it', async () => {
     const large = provider.signed({ id: 'evt_large', body: { text: 'x'.repeat(900_000) } })
     expect(await post(large)).toMatchObject({ status: 200 })
-    expect(await post({ body: 'x'.repeat(1_100_000), signature: '1.2' })).toMatchObject({ status: 413 })
+    const { signature } = provider.signed({})
+    expect(await post({ body: 'x'.repeat(1_100_000), signature })).toMatchObject({ status: 413 })
   })
 
   it('is to be sent again while Postgres is away', async () => {
@@ -83,7 +85,7 @@ describe('an event of the payment provider', () => {
       maxConnections: 1,
       onError: () => undefined,
     })
-    const receiver = paymentReceiver(provider, paymentEventStore(db))
+    const receiver = paymentReceiver(provider, paymentEventStore(db), paymentFaultStore(db))
     const app = await buildBareApp({ billing: { provider: 'stripe', receiver } })
     const { body, signature } = provider.signed({})
     const answer = await app.inject({

@@ -6,6 +6,7 @@ import { PROBLEMS } from '../../../core/billing/problems.js'
 import type { Acting } from '../../../core/operator/acting.js'
 import {
   dismissPayment,
+  type ListedFault,
   type ListedPayment,
   matchCustomer,
   type PaymentStores,
@@ -27,6 +28,7 @@ interface PaymentsPageProps {
   readonly signedIn: SignedIn
   readonly payments: readonly ListedPayment[]
   readonly unmatched: readonly UnmatchedPayment[]
+  readonly faults: readonly ListedFault[]
   readonly done?: string | undefined
   readonly problem?: string | undefined
 }
@@ -34,7 +36,7 @@ interface PaymentsPageProps {
 const PATH = '/operator/payments'
 const LISTED = 100
 
-const PaymentsPage = ({ signedIn, payments, unmatched, done, problem }: PaymentsPageProps) => (
+const PaymentsPage = ({ signedIn, payments, unmatched, faults, done, problem }: PaymentsPageProps) => (
   <OperatorLayout
     title="Payments"
     signedIn={signedIn}
@@ -51,6 +53,25 @@ const PaymentsPage = ({ signedIn, payments, unmatched, done, problem }: Payments
         <UnmatchedRow it={it} n={n} />
       ))}
     </Table>
+    {faults.length > 0 && (
+      <Table
+        name="Faults of the last 30 days"
+        columns={[['What to do'], ['Last'], ['Times', 'number']]}
+        empty="Nothing went wrong."
+      >
+        {faults.map(({ sentence, lastAt, times }) => (
+          <tr>
+            <td class="what">
+              <bdi>{sentence}</bdi>
+            </td>
+            <td class="when">
+              <Moment at={lastAt} />
+            </td>
+            <td class="number">{number(times)}</td>
+          </tr>
+        ))}
+      </Table>
+    )}
     <Table
       name="Payments"
       columns={[['Payment'], ['User'], ['Paid'], ['Amount', 'number'], ['Credits', 'number']]}
@@ -172,10 +193,14 @@ export function paymentRoutes(app: App, { ports }: WebsiteOptions): void {
     reply: FastifyReply,
     said: Partial<Pick<PaymentsPageProps, 'done' | 'problem'>>,
   ) => {
-    const [listed, unmatched] = await Promise.all([payments.list(LISTED), payments.unmatched(LISTED)])
+    const [listed, unmatched, faults] = await Promise.all([
+      payments.list(LISTED),
+      payments.unmatched(LISTED),
+      payments.faults(LISTED),
+    ])
     return sendPage(
       reply,
-      <PaymentsPage signedIn={sessionOf(request)} payments={listed} unmatched={unmatched} {...said} />,
+      <PaymentsPage signedIn={sessionOf(request)} payments={listed} {...{ unmatched, faults }} {...said} />,
     )
   }
 
