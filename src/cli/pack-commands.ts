@@ -24,12 +24,12 @@ export function packCommands(program: Command, run: Runner): void {
     .action(run(retire))
 }
 
-async function importFile({ acting, config }: Operator, file: string, { reason }: ReasonOption) {
+async function importFile({ acting, config, db }: Operator, file: string, { reason }: ReasonOption) {
   const packs = await readEntries(file, 'packs', packOfEntry)
   requireDistinct('name', packs, ({ name }) => name)
-  await requirePricesOf(config, packPrices(packs))
+  const unchecked = await requirePricesOf(config, db, packPrices(packs))
   await importPacks(acting(reason), packs)
-  return { json: { imported: packs.length }, text: `Imported ${plural(packs.length, 'pack')}.` }
+  return { json: { imported: packs.length }, text: `Imported ${plural(packs.length, 'pack')}.${unchecked}` }
 }
 
 async function listPacks({ stores }: Operator) {

@@ -26,12 +26,12 @@ export function planCommands(program: Command, run: Runner): void {
     .action(run(retire))
 }
 
-async function importFile({ acting, config }: Operator, file: string, { reason }: ReasonOption) {
+async function importFile({ acting, config, db }: Operator, file: string, { reason }: ReasonOption) {
   const plans = await readEntries(file, 'plans', planOfEntry)
   requireDistinct('name', plans, ({ name }) => name)
-  await requirePricesOf(config, planPrices(plans))
+  const unchecked = await requirePricesOf(config, db, planPrices(plans))
   await importPlans(acting(reason), plans)
-  return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.` }
+  return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.${unchecked}` }
 }
 
 async function listPlans({ stores }: Operator) {

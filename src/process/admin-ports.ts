@@ -21,6 +21,7 @@ import { reportOf } from './generation-report.js'
 import { prepareEntries } from './import-models.js'
 import { toServedEntry } from './model-entry.js'
 import { purgeOf } from './purge-account.js'
+import { storedPrices } from './required-prices.js'
 
 /** What /admin/v1 calls. @param submits for what is run again */
 export const adminPorts = (
@@ -35,7 +36,7 @@ export const adminPorts = (
   requests: adminRequestStore(db),
   purge: purgeOf(db, config),
   exportOf: exportOf(db, images),
-  requirePrices: requirePricesAt(provider),
+  requirePrices: requirePricesAt(provider, storedPrices(db)),
   models: {
     list: async () => (await modelsServed(operatorModelStore(db))).map(toServedEntry),
     prepare: (entries) => prepareEntries(db, entries),

@@ -52,6 +52,7 @@ import type { Config } from './config.js'
 import type { Foundation } from './foundation.js'
 import { prepareEntries } from './import-models.js'
 import { paymentOrigins } from './open-payment.js'
+import { storedPrices } from './required-prices.js'
 import { workflowModels } from './workflow-models.js'
 
 /** How long mails may take when the server leaves; what takes longer is lost, and asked for again. */
@@ -100,7 +101,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
     prepareModels: (entries: readonly unknown[]) => prepareEntries(db, entries),
     plans: planStore(db),
     payments: operatorPayments(db),
-    requirePrices: requirePricesAt(shared.provider),
+    requirePrices: requirePricesAt(shared.provider, storedPrices(db)),
     figures: operatorFigures(reads),
     administration: administration(db),
     refusedPromptLog: refusedPromptLog(db),

@@ -24,7 +24,9 @@ describe('packs', () => {
     expect(await easel.text('packs retire Small')).toBe('Pack "Small" is sold no more.')
     const list = await easel.json('packs list')
     expect(list).toEqual([large, { ...SMALL, retired_at: expect.any(String) }])
-    expect(await easel.text(['packs', 'import', await fileOf(list)])).toBe('Imported 2 packs.')
+    expect(await easel.text(['packs', 'import', await fileOf(list)])).toBe(
+      'Imported 2 packs. Nobody has checked the prices: STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are not set here.',
+    )
     expect(await easel.json('packs list')).toEqual(list)
     await easel.json(['packs', 'import', await fileOf([SMALL])])
     expect(await easel.json('packs list')).toEqual([SMALL, large])
@@ -84,6 +86,25 @@ describe('with Stripe', () => {
     expect([await easel.json('plans list'), await easel.json('packs list')]).toEqual(before)
     await easel.json(['plans', 'import', await fileOf([plan(month as string)])], env())
     await easel.json(['packs', 'import', await fileOf([{ ...SMALL, price: once }])], env())
+  })
+
+  it('all that is sold has one currency; what is not for sale, retired or replaced may have another one', async () => {
+    const [eur, usd] = ['eur', 'usd'].map((currency) => stripe.givenPrice({ currency, every: 'month' }).id)
+    const [eurOnce, usdOnce] = ['eur', 'usd'].map((currency) => stripe.givenPrice({ currency }).id)
+    const sold = (name: string, price: string | undefined) => ({ ...plan(price as string), name, for_sale: true })
+    const pack = (name: string, price: string | undefined) => ({ name, credits: 1, price })
+    const mixed =
+      /^"\w+" cannot be sold: price_\w+ is in usd, and "\w+" is sold in eur, but who has paid .+ retire the other first\.$/
+    await easel.json(['plans', 'import', await fileOf([sold('Euros', eur), plan(usd as string)])], env())
+    expect(await refusal('packs', pack('Dollars', usdOnce))).toMatch(mixed)
+    expect(await refusal('plans', sold('Dollars', usd))).toMatch(mixed)
+    expect(
+      await easel.error(['packs', 'import', await fileOf([pack('A', usdOnce), pack('B', eurOnce)])], env()),
+    ).toMatch(/is in usd, and "B" is sold in eur/)
+    await easel.json('plans retire Euros')
+    for (const { name } of await easel.json('packs list')) await easel.json(['packs', 'retire', name])
+    await easel.json(['packs', 'import', await fileOf([pack('Dollars', usdOnce)])], env())
+    await easel.json(['packs', 'import', await fileOf([pack('Dollars', eurOnce)])], env())
   })
 
   it('that is away nothing is imported, and the sentence says why', async () => {

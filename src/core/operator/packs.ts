@@ -19,7 +19,9 @@ export interface PackStores {
 
 /** What the payment provider is to be asked for before packs are imported, outside any transaction. */
 export const packPrices = (packs: readonly CreditPack[]): Priced[] =>
-  packs.filter(({ retiredAt }) => retiredAt === null).map(({ name, price }) => ({ name, price, every: null }))
+  packs
+    .filter(({ retiredAt }) => retiredAt === null)
+    .map(({ name, price }) => ({ name, price, every: null, isSold: true }))
 
 /** All or nothing; a retired one is for sale again unless its entry says otherwise. */
 export async function importPacks(acting: Acting<PackStores>, imported: readonly CreditPack[]): Promise<void> {

@@ -39,7 +39,9 @@ export async function requirePlan({ plans }: PlanStores, name: string): Promise<
 
 /** What the payment provider is to be asked for before plans are imported, outside any transaction. */
 export const planPrices = (plans: readonly Plan[]): Priced[] =>
-  plans.filter(({ retiredAt }) => retiredAt === null).map(({ name, price, period: every }) => ({ name, price, every }))
+  plans
+    .filter(({ retiredAt }) => retiredAt === null)
+    .map(({ name, price, period: every, forSale: isSold }) => ({ name, price, every, isSold }))
 
 /** All or nothing; a retired one is offered again unless its entry says otherwise. @throws invalid_request */
 export async function importPlans(acting: Acting<PlanStores>, imported: readonly Plan[]): Promise<void> {
