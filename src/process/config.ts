@@ -101,6 +101,8 @@ const variables = z.object({
     .regex(/^whsec_\S+$/, 'must be the signing secret of the endpoint at Stripe, which begins with whsec_')
     .optional(),
   STRIPE_API_URL: httpOrigin.optional(),
+  STRIPE_AUTOMATIC_TAX: flag.default(false),
+  STRIPE_TAX_IDS: flag.default(false),
   PAYMENT_GRACE_DAYS: wholeNumber(0, 30).default(3),
   RETAIN_PROMPTS_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
   RETAIN_IMAGES_DAYS: wholeNumber(1, MAX_RETAINED_DAYS).optional(),
@@ -222,6 +224,11 @@ export function parseConfig(env: Record<string, string | undefined>) {
             ...{ secretKey: v.STRIPE_SECRET_KEY, webhookSecret: v.STRIPE_WEBHOOK_SECRET },
             /** Another one is for tests. */
             apiUrl: v.STRIPE_API_URL,
+            /** Undefined: none is asked for. */
+            tax:
+              v.STRIPE_AUTOMATIC_TAX || v.STRIPE_TAX_IDS
+                ? { automatic: v.STRIPE_AUTOMATIC_TAX, ids: v.STRIPE_TAX_IDS }
+                : undefined,
           }
         : undefined,
     /** How long a subscription goes on that is not paid, while the provider tries to collect the money. */

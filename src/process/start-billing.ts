@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
+import { customerLoop } from '../core/billing/customer-loop.js'
 import { paymentLoop } from '../core/billing/payment-loop.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { paymentReceiver } from '../core/billing/receive.js'
+import { customerChanges } from '../db/billing/customer-changes.js'
 import { paymentEventStore } from '../db/billing/payment-events.js'
 import { paymentFaultStore } from '../db/billing/payment-faults.js'
 import { paymentQueue } from '../db/billing/payment-queue.js'
@@ -30,11 +32,13 @@ export function startBilling(
   const loop = paymentLoop({ queue: paymentQueue(db, { graceDays }), provider, log })
   const missed = onNotificationsLost('payment events are worked off late')
   const notices = listenTo(config.databaseListenUrl, PAYMENT_DUE, () => void loop.workOffDue(), missed)
+  const customers = customerLoop(customerChanges(db), provider, log)
   loop.start()
+  customers.start()
   return {
     routes: { provider: provider.name, receiver: metrics?.payments(receiver) ?? receiver },
     async stop() {
-      await Promise.all([notices.close(), loop.stop(ANSWERS_MS)])
+      await Promise.all([notices.close(), loop.stop(ANSWERS_MS), customers.stop(ANSWERS_MS)])
     },
   }
 }

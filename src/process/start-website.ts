@@ -22,6 +22,7 @@ import { auditResults } from '../db/audit/audit-results.js'
 import { creditPackStore } from '../db/billing/credit-packs.js'
 import { billingCustomers } from '../db/billing/customers.js'
 import { ownSubscriptions } from '../db/billing/own-subscriptions.js'
+import { paymentFaultStore } from '../db/billing/payment-faults.js'
 import { coverStore } from '../db/catalog/covers.js'
 import type { Database } from '../db/client.js'
 import { accountExports } from '../db/gallery/account-export.js'
@@ -123,7 +124,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
 const openShop = (provider: PaymentProvider, db: Database, log: Logger) =>
   shop({
     ...{ provider, log, customers: billingCustomers(db), own: ownSubscriptions(db) },
-    ...{ plans: planStore(db), packs: creditPackStore(db) },
+    ...{ plans: planStore(db), packs: creditPackStore(db), faults: paymentFaultStore(db) },
   })
 
 /** Wires how people sign in to the website, and the mails that this takes. */

@@ -73,6 +73,8 @@ const VARIABLES = [
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
   'STRIPE_API_URL',
+  'STRIPE_AUTOMATIC_TAX',
+  'STRIPE_TAX_IDS',
   'PAYMENT_GRACE_DAYS',
   'RETAIN_PROMPTS_DAYS',
   'RETAIN_IMAGES_DAYS',
@@ -554,6 +556,8 @@ describe('payment', () => {
     expect(parse(STRIPE).stripe).toEqual(taken)
     const elsewhere = parse({ ...STRIPE, STRIPE_API_URL: 'http://127.0.0.1:12111/' })
     expect(elsewhere.stripe).toEqual({ ...taken, apiUrl: 'http://127.0.0.1:12111' })
+    const taxed = parse({ ...STRIPE, STRIPE_AUTOMATIC_TAX: 'true' })
+    expect(taxed.stripe).toEqual({ ...taken, tax: { automatic: true, ids: false } })
     expect(refusalOf({ ...REQUIRED, STRIPE_SECRET_KEY: 'sk_test_1' })).toBe(
       'STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET belong together: set STRIPE_WEBHOOK_SECRET, too, or none of them',
     )

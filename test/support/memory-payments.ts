@@ -3,6 +3,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import {
   type Customer,
   type PaidSubscription,
+  type PayingAccount,
   type Payment,
   type PaymentEvent,
   type PaymentProvider,
@@ -14,6 +15,8 @@ const TOLERANCE_MS = 300_000
 export interface MemoryPayments extends PaymentProvider {
   readonly subscriptions: Map<string, PaidSubscription>
   readonly payments: Map<string, Payment>
+  /** Of which accounts it was told, in order. */
+  readonly told: { readonly customer: string; readonly account: PayingAccount }[]
   /** Customers whose subscriptions were ended. */
   readonly canceled: string[]
   /** Everything that was asked for, in order. */
@@ -39,12 +42,17 @@ export function memoryPayments(secret = 'secret'): MemoryPayments {
     name: 'stripe',
     subscriptions: new Map(),
     payments: new Map(),
+    told: [],
     canceled: [],
     asked: [],
     isAway: false,
     hold: undefined,
     price: async () => undefined,
     createCustomer: async ({ id }) => `cus_${id}`,
+    tellCustomer: async (customer, account) => {
+      it.told.push({ customer, account })
+      return true
+    },
     checkout: async () => 'http://stripe.test/pay',
     portal: async () => 'http://stripe.test/portal',
     subscription: (id) => answer(`subscription ${id}`, () => it.subscriptions.get(id)),

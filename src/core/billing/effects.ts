@@ -100,6 +100,15 @@ export function nextLookAtSubscription({ status, paidUntil, endsAt }: PaidSubscr
   return new Date(Math.min(...moments.filter((it) => it > now.getTime())))
 }
 
+/**
+ * The same for what the provider does not have, though it was paid: the keys may be those of a sandbox or of another account
+ * for a while. It is asked for daily, until it would have been over for a month.
+ */
+export function nextLookAtGone(paidUntil: Date | null, now: Date): Date | null {
+  const isKnown = paidUntil !== null && now.getTime() < paidUntil.getTime() + PENDING_MS
+  return isKnown ? new Date(now.getTime() + SUBSCRIPTION_MS) : null
+}
+
 /** A payment that is not there yet is asked for daily, for so long. */
 const PENDING_MS = 30 * DAY_MS
 /** One that is there weekly, as long as it can usually be disputed; hourly at first, where it was given back before its credits came. */

@@ -19,6 +19,13 @@ export interface PaymentProvider {
   createCustomer(account: PayingAccount): Promise<string>
 
   /**
+   * Tells the provider what has changed of an account. What the customer or the provider's owner has set there stays.
+   * @returns false: the provider has no such customer. It was deleted, or made in a sandbox or in another account there
+   * @throws PaymentProviderFailure
+   */
+  tellCustomer(customer: string, account: PayingAccount): Promise<boolean>
+
+  /**
    * A page of the provider where the customer pays.
    * @returns its URL, which can be used once
    * @throws PaymentProviderFailure
@@ -31,7 +38,7 @@ export interface PaymentProvider {
    * @returns its URL
    * @throws PaymentProviderFailure
    */
-  portal(customer: string, page: { readonly returnTo: string; readonly prices: readonly string[] }): Promise<string>
+  portal(customer: string, page: PortalPage): Promise<string>
 
   /** Whether a signature has the right form and is not too old: all that can be said before the body is there. */
   mayBeSigned(signature: string): boolean
@@ -56,9 +63,24 @@ export interface PaymentProvider {
   cancelAll(customer: string): Promise<void>
 }
 
-/** The provider cannot be reached, refuses, or answers what it never should: to be tried again. Has the provider's own words. */
+/**
+ * - `away`: it cannot be reached, or answers what it never should: to be tried again
+ * - `refused`: an operator has to mend something first
+ * - `no_price`: the price cannot be paid any more
+ * - `other_currency`: the customer pays in another currency than that of the price
+ * - `subscribed`: the customer pays for a subscription already
+ */
+export type FailureReason = 'away' | 'refused' | 'no_price' | 'other_currency' | 'subscribed'
+
+/** The provider cannot be reached, or refuses. Has the provider's own words. */
 export class PaymentProviderFailure extends Error {
   override readonly name = 'PaymentProviderFailure'
+  readonly reason: FailureReason
+
+  constructor(message: string, { reason = 'away', cause }: { reason?: FailureReason; cause?: unknown } = {}) {
+    super(message, { cause })
+    this.reason = reason
+  }
 }
 
 export interface Price {
@@ -69,12 +91,17 @@ export interface Price {
   readonly currency: string
   /** Null: paid once; `other`: each week, every three months, … */
   readonly every: 'month' | 'year' | 'other' | null
+  /** Tax comes on top of the amount. */
+  readonly isNet?: boolean
 }
 
 export interface PayingAccount {
   readonly id: string
-  readonly username: string
+  /** Null: the account was deleted, and nothing is to be known of it. */
+  readonly username: string | null
   readonly email: string | null
+  /** A BCP 47 tag, of mails and invoices; null: the account has chosen none. */
+  readonly language: string | null
 }
 
 export interface CheckoutOrder {
@@ -85,6 +112,17 @@ export interface CheckoutOrder {
   /** Absolute URLs of the service. */
   readonly returnTo: string
   readonly cancelTo: string
+  /** Of the page, as a BCP 47 tag. */
+  readonly language?: string
+}
+
+export interface PortalPage {
+  /** An absolute URL of the service. */
+  readonly returnTo: string
+  /** Of the plans that can be chosen. */
+  readonly prices: readonly string[]
+  /** Of the page, as a BCP 47 tag. */
+  readonly language?: string
 }
 
 /** What the provider tells of its own accord. */

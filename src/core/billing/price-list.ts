@@ -16,8 +16,9 @@ interface Known {
 /**
  * The prices of a provider, as it told them in the last minutes; asked again while the old answer is used. Undefined: one of
  * them is not known, and the provider does not tell it now.
+ * @param missing told of each price that the provider does not have, as often as it is asked
  */
-export function priceList(provider: Pick<PaymentProvider, 'price'>, log: Log) {
+export function priceList(provider: Pick<PaymentProvider, 'price'>, log: Log, missing: (id: string) => unknown) {
   const known = new Map<string, Known>()
   const asking = new Map<string, Promise<void>>()
   let failedAt = Number.NEGATIVE_INFINITY
@@ -27,7 +28,10 @@ export function priceList(provider: Pick<PaymentProvider, 'price'>, log: Log) {
       asking.get(id) ??
       provider
         .price(id)
-        .then((price) => void known.set(id, { price, askedAt: performance.now() }))
+        .then((price) => {
+          known.set(id, { price, askedAt: performance.now() })
+          if (!price) missing(id)
+        })
         .catch((err) => {
           failedAt = performance.now()
           log.warn({ err, price: id }, 'the payment provider did not tell a price')

@@ -1,14 +1,15 @@
 import type { OwnSubscription } from '../../core/billing/shop.js'
 import type { Database } from '../client.js'
-import { paymentCustomers as c, paidSubscriptions as p } from '../schema/billing.js'
+import { paymentCustomers as c, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
 import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 
-const OWN = columns(p, 'plan', 'status', 'paidUntil', 'endsAt')
-// One that was begun and never paid for is none.
+const OWN = columns(p, 'plan', 'status', 'paidUntil', 'endsAt', 'customer')
+// One that was begun and never paid for is none, nor one that the provider does not have any more.
 const OF = statement<RowOf<typeof OWN>>('own_paid_subscription')`
   SELECT ${selectAs(OWN)} FROM ${p} JOIN ${c} ON ${c.id} = ${p.customer}
    WHERE ${c.userId} = ${param('accountId')}::uuid AND ${p.status} <> 'ended'
      AND (${p.status} <> 'unpaid' OR ${p.paidUntil} > ${p.startedAt})
+     AND NOT EXISTS (SELECT FROM ${o} WHERE ${o.kind} = 'subscription' AND ${o.id} = ${p.id} AND ${o.problem} = 'gone')
    ORDER BY ${p.status} = 'active' DESC, ${p.paidUntil} DESC, ${p.id} LIMIT 1`
 
 /** What accounts pay for, for themselves. */

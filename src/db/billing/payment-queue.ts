@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
-import { nextLookAtPayment, nextLookAtSubscription } from '../../core/billing/effects.js'
+import { nextLookAtGone, nextLookAtPayment, nextLookAtSubscription } from '../../core/billing/effects.js'
 import type { Asked, PaymentQueue, Problem } from '../../core/billing/ports.js'
 import { type Database, withTransaction } from '../client.js'
 import { plans } from '../schema/accounts.js'
 import {
   paymentCustomers as c,
   paymentEvents as e,
+  payments as m,
   paymentObjects as o,
   paidSubscriptions as p,
 } from '../schema/billing.js'
@@ -49,6 +50,13 @@ const LOCK = statement<{ now: Date }>('lock_payment_object')`
 const ITS_EVENTS = sql`${OPEN_EVENTS} AND ${e.kind} = ${param('kind')}::text AND ${e.objectId} = ${param('id')}::text`
 const LAST_EVENT = sql`${param('lastEvent')}::bigint`
 const PROBLEM = sql`${param('problem')}::text`
+
+/** Of what the provider had before; a payment counts until it cannot usually be disputed any more. */
+const PAID_UNTIL = statement<{ paidUntil: Date | null }>('paid_until_of_gone')`
+  SELECT CASE ${param('kind')}::text
+    WHEN 'subscription' THEN (SELECT ${p.paidUntil} FROM ${p} WHERE ${p.id} = ${param('id')}::text AND ${p.status} <> 'ended')
+    ELSE (SELECT ${m.paidAt} + interval '120 days' FROM ${m} WHERE ${m.id} = ${param('id')}::text)
+  END AS "paidUntil"`
 
 const DONE = statement('payment_object_done')`
   WITH worked_off AS (
@@ -115,7 +123,10 @@ export function paymentQueue(
         let problem: Problem | null = null
         let nextLook: Date | null = null
         let customer: string | undefined
-        if (answer.kind !== 'cancellation' && !answer.found) problem = 'gone'
+        if (answer.kind !== 'cancellation' && !answer.found) {
+          problem = 'gone'
+          nextLook = nextLookAtGone((await PAID_UNTIL.first(client, asked))?.paidUntil ?? null, now)
+        }
         if (answer.kind === 'subscription' && answer.found) {
           problem = await applySubscription(client, answer.found, graceDays, now)
           nextLook = nextLookAtSubscription(answer.found, now)

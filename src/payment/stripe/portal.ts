@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto'
 import type Stripe from 'stripe'
+import type { PortalPage } from '../../core/billing/payment-provider.js'
 import { idOf } from './stripe-events.js'
 
 /** So many Stripe takes. */
 const MAX_PRODUCTS = 10
 /** Changes with what the portal allows below: then Stripe gets a new configuration. */
-const EDITION = 1
+const EDITION = 2
 
-/** The portal's configuration in which these prices can be chosen: found at Stripe, or made there. */
-export function portalConfigurations(stripe: Stripe): (prices: readonly string[]) => Promise<string> {
+/** Opens the portal with a configuration in which these prices can be chosen: found at Stripe, or made there. */
+export function portalSessions(stripe: Stripe) {
   const known = new Map<string, string>()
-  return async (prices) => {
+
+  async function configurationOf(prices: readonly string[]): Promise<{ readonly key: string; readonly id: string }> {
     const sorted = prices.toSorted()
     const key = createHash('sha256')
       .update(JSON.stringify([EDITION, sorted]))
@@ -18,7 +20,24 @@ export function portalConfigurations(stripe: Stripe): (prices: readonly string[]
       .slice(0, 32)
     const id = known.get(key) ?? (await find(stripe, key)) ?? (await make(stripe, key, sorted))
     known.set(key, id)
-    return id
+    return { key, id }
+  }
+
+  return async (customer: string, { prices, returnTo, language }: PortalPage): Promise<string | null> => {
+    const open = async (configuration: string) => {
+      const its = { customer, configuration, return_url: returnTo }
+      const locale = language as Stripe.BillingPortal.SessionCreateParams.Locale | undefined
+      return (await stripe.billingPortal.sessions.create({ ...its, ...(locale && { locale }) })).url
+    }
+    const { key, id } = await configurationOf(prices)
+    try {
+      return await open(id)
+    } catch (error) {
+      // It was made inactive or is gone since it was found.
+      if ((error as { param?: unknown }).param !== 'configuration') throw error
+      known.delete(key)
+      return open((await configurationOf(prices)).id)
+    }
   }
 }
 
@@ -34,27 +53,25 @@ async function make(stripe: Stripe, key: string, prices: readonly string[]): Pro
     const product = idOf((await stripe.prices.retrieve(price)).product) as string
     byProduct.set(product, [...(byProduct.get(product) ?? []), price])
   }
-  const made = await stripe.billingPortal.configurations.create(
-    {
-      metadata: { easel_prices: key },
-      features: {
-        customer_update: { enabled: true, allowed_updates: ['address', 'tax_id'] },
-        invoice_history: { enabled: true },
-        payment_method_update: { enabled: true },
-        subscription_cancel: { enabled: true, mode: 'at_period_end' },
-        subscription_update:
-          prices.length === 0
-            ? { enabled: false }
-            : {
-                ...{ enabled: true, default_allowed_updates: ['price'], proration_behavior: 'always_invoice' },
-                products: [...byProduct].slice(0, MAX_PRODUCTS).map(([product, its]) => ({ product, prices: its })),
-                schedule_at_period_end: {
-                  conditions: [{ type: 'decreasing_item_amount' }, { type: 'shortening_interval' }],
-                },
+  // Without a key of our own: Stripe would repeat an answer for a day. One too many does no harm.
+  const made = await stripe.billingPortal.configurations.create({
+    metadata: { easel_prices: key },
+    features: {
+      customer_update: { enabled: true, allowed_updates: ['name', 'address', 'tax_id'] },
+      invoice_history: { enabled: true },
+      payment_method_update: { enabled: true },
+      subscription_cancel: { enabled: true, mode: 'at_period_end' },
+      subscription_update:
+        prices.length === 0
+          ? { enabled: false }
+          : {
+              ...{ enabled: true, default_allowed_updates: ['price'], proration_behavior: 'always_invoice' },
+              products: [...byProduct].slice(0, MAX_PRODUCTS).map(([product, its]) => ({ product, prices: its })),
+              schedule_at_period_end: {
+                conditions: [{ type: 'decreasing_item_amount' }, { type: 'shortening_interval' }],
               },
-      },
+            },
     },
-    { idempotencyKey: `easel-portal-${key}` },
-  )
+  })
   return made.id
 }

@@ -1,7 +1,13 @@
 import type Stripe from 'stripe'
-import { type PaymentProvider, PaymentProviderFailure, type Price } from '../../core/billing/payment-provider.js'
+import {
+  type FailureReason,
+  type PaymentProvider,
+  PaymentProviderFailure,
+  type Price,
+} from '../../core/billing/payment-provider.js'
 import { reasonOf } from '../../lib/causes.js'
-import { portalConfigurations } from './portal.js'
+import { stripeCustomers } from './customers.js'
+import { portalSessions } from './portal.js'
 import { paymentEventOf } from './stripe-events.js'
 import { ACCOUNT, orNone, packMetadata, paymentState, subscriptionState } from './stripe-state.js'
 
@@ -12,14 +18,26 @@ const RETRIES = 2
 /** So long a signature counts. */
 const TOLERANCE_SECONDS = 300
 
+export interface TaxOptions {
+  /** Stripe works out the tax of each payment. */
+  readonly automatic: boolean
+  /** Who pays may give a tax ID, such as a VAT number. */
+  readonly ids: boolean
+}
+
 export interface StripeOptions {
   readonly secretKey: string
   readonly webhookSecret: string
   readonly apiUrl?: string | undefined
+  /** Without it: none. */
+  readonly tax?: TaxOptions | undefined
 }
 
+const NO_TAX: TaxOptions = { automatic: false, ids: false }
+
 /** Payment through Stripe. Its package is loaded here, and nowhere else. */
-export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: StripeOptions): Promise<PaymentProvider> {
+export async function stripeProvider(options: StripeOptions): Promise<PaymentProvider> {
+  const { secretKey, webhookSecret, apiUrl, tax = NO_TAX } = options
   const { default: Client } = await import('stripe')
   const stripe = new Client(secretKey, {
     ...{ apiVersion: API_VERSION, timeout: TIMEOUT_MS, maxNetworkRetries: RETRIES, telemetry: false },
@@ -27,7 +45,8 @@ export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: Strip
     httpClient: Client.createFetchHttpClient(),
     ...(apiUrl && serverAt(new URL(apiUrl))),
   })
-  const configuration = portalConfigurations(stripe)
+  const openPortal = portalSessions(stripe)
+  const customers = stripeCustomers(stripe)
 
   function isSigned(body: Buffer, signature: string): boolean {
     try {
@@ -40,28 +59,20 @@ export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: Strip
   return {
     name: 'stripe',
 
-    price: (id) => asked(() => usablePrice(stripe, id)),
+    price: (id) => asked(() => usablePrice(stripe, id, tax)),
 
-    createCustomer: ({ id, username, email }) =>
-      asked(async () => {
-        // The same request each time: Stripe refuses a key that comes with another one.
-        const made = await stripe.customers.create(
-          { metadata: { [ACCOUNT]: id } },
-          { idempotencyKey: `easel-customer-${id}` },
-        )
-        if (!made.id) throw new Error('Stripe answered without a customer')
-        await stripe.customers.update(made.id, { name: username, ...(email !== null && { email }) })
-        return made.id
-      }),
+    createCustomer: (account) => asked(() => customers.create(account)),
+    tellCustomer: (customer, account) => asked(() => customers.tell(customer, account)),
 
     checkout: (order) =>
       asked(async () => {
-        const { customer, accountId, item, price, returnTo, cancelTo } = order
+        const { customer, accountId, item, price, returnTo, cancelTo, language } = order
         const isPlan = 'plan' in item
         // Who opened two pages must not pay for two subscriptions, nor who paid so lately that nobody here knows it.
         if (isPlan) {
           await expireSessions(stripe, customer, 'subscription')
-          if (await hasSubscription(stripe, customer)) throw new Error(`${customer} pays for a subscription already`)
+          if (await hasSubscription(stripe, customer))
+            throw new PaymentProviderFailure(`${customer} pays for a subscription already`, { reason: 'subscribed' })
         }
         const metadata = isPlan ? { [ACCOUNT]: accountId } : packMetadata(accountId, item.pack, item.credits)
         const { url } = await stripe.checkout.sessions.create({
@@ -69,15 +80,13 @@ export async function stripeProvider({ secretKey, webhookSecret, apiUrl }: Strip
           ...(isPlan ? { subscription_data: { metadata } } : { payment_intent_data: { metadata } }),
           ...{ line_items: [{ price, quantity: 1 }], allow_promotion_codes: true },
           ...{ success_url: returnTo, cancel_url: cancelTo },
+          ...(language !== undefined && { locale: language as Stripe.Checkout.SessionCreateParams.Locale }),
+          ...taxesOf(tax, isPlan),
         })
         return requiredUrl(url)
       }),
 
-    portal: (customer, { returnTo, prices }) =>
-      asked(async () => {
-        const its = { customer, configuration: await configuration(prices), return_url: returnTo }
-        return requiredUrl((await stripe.billingPortal.sessions.create(its)).url)
-      }),
+    portal: (customer, page) => asked(async () => requiredUrl(await openPortal(customer, page))),
 
     mayBeSigned(signature) {
       const at = /(?:^|,)t=(\d{1,12})(?:,|$)/.exec(signature)?.[1]
@@ -103,16 +112,42 @@ async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    throw new PaymentProviderFailure(reasonOf(cause), { cause })
+    if (cause instanceof PaymentProviderFailure) throw cause
+    throw new PaymentProviderFailure(reasonOf(cause), { cause, reason: failureReasonOf(cause) })
   }
 }
 
-async function usablePrice(stripe: Stripe, id: string): Promise<Price | undefined> {
+const REFUSALS = ['InvalidRequest', 'Authentication', 'Permission', 'Idempotency'].map((it) => `Stripe${it}Error`)
+
+function failureReasonOf(cause: unknown): FailureReason {
+  const { type, param, message, statusCode } = cause as Readonly<Record<string, unknown>>
+  // 409: another request has the same object at work.
+  if (!REFUSALS.includes(String(type)) || statusCode === 409) return 'away'
+  // Stripe has no codes for these two.
+  if (/\bcurrenc(y|ies)\b/i.test(String(message))) return 'other_currency'
+  if (/^line_items\[0\]\[price\]$/.test(String(param)) || /price specified is inactive/i.test(String(message)))
+    return 'no_price'
+  return 'refused'
+}
+
+/** An invoice for each payment, with what the law wants on it; Stripe asks who pays for name and address. */
+function taxesOf({ automatic, ids }: TaxOptions, isPlan: boolean): Stripe.Checkout.SessionCreateParams {
+  if (!automatic && !ids) return {}
+  return {
+    ...(automatic && { automatic_tax: { enabled: true } }),
+    ...(ids && { tax_id_collection: { enabled: true } }),
+    ...{ billing_address_collection: 'required', customer_update: { name: 'auto', address: 'auto' } },
+    ...(!isPlan && { invoice_creation: { enabled: true } }),
+  }
+}
+
+async function usablePrice(stripe: Stripe, id: string, { automatic }: TaxOptions): Promise<Price | undefined> {
   const found = await orNone(stripe.prices.retrieve(id, { expand: ['product'] }))
   if (!found?.active || found.unit_amount === null || found.recurring?.usage_type === 'metered') return undefined
   const { product, currency, unit_amount: amount, recurring } = found
   if (typeof product !== 'string' && (product.deleted || !product.active)) return undefined
-  return { id: found.id, amount, currency, every: recurring && everyOf(recurring) }
+  const isNet = automatic && found.tax_behavior === 'exclusive'
+  return { id: found.id, amount, currency, every: recurring && everyOf(recurring), ...(isNet && { isNet }) }
 }
 
 function everyOf({ interval, interval_count }: Stripe.Price.Recurring): Price['every'] {

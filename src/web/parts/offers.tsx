@@ -20,6 +20,7 @@ export const PlanOffer = ({ offer: { item: plan, price }, children }: PlanOfferP
       </h3>
       <p>
         <b>{money(price)}</b> <span class="quiet">{words.per(plan.period)}</span>
+        {price.isNet && <span class="quiet"> {words.plusTax}</span>}
       </p>
       <ul class="small">
         <li>{words.creditsPer(plan.credits, plan.period)}</li>
@@ -46,6 +47,7 @@ export const PackOffer = ({ offer: { item: pack, price }, children }: PackOfferP
       </h3>
       <p>
         <b>{money(price)}</b> <span class="quiet">{billing.offer.once}</span>
+        {price.isNet && <span class="quiet"> {billing.offer.plusTax}</span>}
       </p>
       <ul class="small">
         <li>{credits(pack.credits)}</li>

@@ -50,7 +50,7 @@ async function givenStripe() {
 
 async function givenSubscriber({ stripe, provider, month }: Given) {
   const user = await givenUser(context.db, { credits: 0, subscription: null })
-  const customer = await provider.createCustomer({ id: user.id, username: user.username, email: null })
+  const customer = await provider.createCustomer({ id: user.id, username: user.username, email: null, language: null })
   const order = { customer, accountId: user.id, item: { plan: 'Month' }, price: month, ...PAGES }
   const subscribe = async () => stripe.pay(await provider.checkout(order)).subscription as string
   return { user, customer, subscribe, id: await subscribe() }

@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { PaymentProviderFailure } from '../../../src/core/billing/payment-provider.js'
+import { type PayingAccount, PaymentProviderFailure } from '../../../src/core/billing/payment-provider.js'
 import { USED_EVENTS } from '../../../src/payment/stripe/stripe-events.js'
 import { stripeProvider } from '../../../src/payment/stripe/stripe-provider.js'
+import type { Customer } from '../../stand-ins/stripe/objects.js'
 import { SECRET_KEY, signed, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 
 const WEBHOOK_SECRET = 'whsec_easel'
-const ADA = { id: '7f1d0a9e-1111-4222-8333-944445555666', username: 'ada', email: 'ada@example.com' }
+const ADA: PayingAccount = {
+  id: '7f1d0a9e-1111-4222-8333-944445555666',
+  username: 'ada',
+  email: 'ada@example.com',
+  language: null,
+}
 const PAGES = { returnTo: 'https://easel.example/account', cancelTo: 'https://easel.example/account' }
 const DAY_MS = 24 * 3_600_000
 
@@ -99,6 +105,160 @@ describe('a customer', () => {
   })
 })
 
+describe('what was answered once', () => {
+  it('with a fault of Stripe is not asked for again under the same key: a customer, a portal, a page to pay on', async () => {
+    const { stripe, provider, customer, orderPack } = await givenCustomer()
+    const price = stripe.givenPrice({ every: 'month' }).id
+    const bob = { ...ADA, id: crypto.randomUUID() }
+    const acts = [
+      () => provider.createCustomer(bob),
+      () => provider.portal(customer, { returnTo: PAGES.returnTo, prices: [price] }),
+      () => orderPack(stripe.givenPrice().id),
+    ]
+    stripe.set({ breaks: '/v1/' })
+    for (const act of acts) await expect(act()).rejects.toThrow('An unknown error occurred')
+    stripe.set({ breaks: undefined })
+    for (const act of acts) expect(await act()).toBeTruthy()
+  })
+
+  it('with a customer who was deleted since is not taken for one', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    await stripeDelete(stripe.url, customer)
+    expect(await provider.createCustomer(ADA)).not.toBe(customer)
+  })
+
+  it('two orders at the same moment make one customer', async () => {
+    const { stripe, provider } = await given()
+    const [one, other] = await Promise.all([provider.createCustomer(ADA), provider.createCustomer(ADA)])
+    expect(one).toBe(other)
+    expect(stripe.objects.list('customer')).toHaveLength(1)
+  })
+
+  it('with a configuration of the portal that was made inactive is asked for anew', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    const page = { returnTo: PAGES.returnTo, prices: [stripe.givenPrice({ every: 'month' }).id] }
+    await provider.portal(customer, page)
+    for (const it of stripe.objects.list('billing_portal.configuration')) Object.assign(it, { active: false })
+    expect(await provider.portal(customer, page)).toMatch(/session/)
+  })
+})
+
+/** As its owner does in the dashboard. */
+const stripeDelete = (url: string, customer: string) =>
+  fetch(`${url}/v1/customers/${customer}`, {
+    ...{ method: 'DELETE', headers: { authorization: `Bearer ${SECRET_KEY}` } },
+  })
+
+describe('what Stripe knows of an account', () => {
+  const known = (stripe: Awaited<ReturnType<typeof given>>['stripe'], id: string) => {
+    const { email, name, preferred_locales: locales } = stripe.objects.get('customer', id) as unknown as Customer
+    return { email, name, locales }
+  }
+
+  it('is changed with it: the address, none, another one, the language', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    expect(known(stripe, customer)).toEqual({ email: 'ada@example.com', name: 'ada', locales: [] })
+    const told = async (more: Partial<PayingAccount>) => {
+      expect(await provider.tellCustomer(customer, { ...ADA, ...more })).toBe(true)
+      return known(stripe, customer)
+    }
+    expect(await told({ email: 'ada@other.example' })).toMatchObject({ email: 'ada@other.example' })
+    expect(await told({ email: null })).toMatchObject({ email: null })
+    expect(await told({ email: 'third@example.com', language: 'de' })).toMatchObject({
+      ...{ email: 'third@example.com', locales: ['de'] },
+    })
+    // Nothing has changed: nothing is written.
+    const before = stripe.journal.length
+    await told({ email: 'third@example.com', language: 'de' })
+    expect(stripe.journal.slice(before).map(({ method }) => method)).toEqual(['GET'])
+  })
+
+  it('stays what its owner or the customer has set there', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    Object.assign(stripe.objects.get('customer', customer), { email: 'bills@acme.example', name: 'Acme GmbH' })
+    await provider.tellCustomer(customer, ADA)
+    expect(known(stripe, customer)).toMatchObject({ email: 'bills@acme.example', name: 'Acme GmbH' })
+    await provider.tellCustomer(customer, { ...ADA, email: null })
+    expect(known(stripe, customer)).toMatchObject({ email: 'bills@acme.example' })
+    await provider.tellCustomer(customer, { ...ADA, email: 'new@example.com' })
+    expect(known(stripe, customer)).toMatchObject({ email: 'new@example.com', name: 'Acme GmbH' })
+  })
+
+  it('of a customer that somebody made elsewhere is changed from the next change on', async () => {
+    const { stripe, provider } = await given()
+    const { id } = await stripe.givenCustomer('payer@example.com')
+    const account = { ...ADA, email: 'ada@example.com' }
+    await provider.tellCustomer(id, account)
+    expect(known(stripe, id)).toMatchObject({ email: 'payer@example.com', name: null })
+    await provider.tellCustomer(id, { ...account, email: 'ada@new.example' })
+    expect(known(stripe, id)).toMatchObject({ email: 'ada@new.example' })
+  })
+
+  it('ends with the account', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    await provider.tellCustomer(customer, { ...ADA, username: null, email: null })
+    expect(known(stripe, customer)).toMatchObject({ email: null, name: null })
+  })
+
+  it('is nothing, if it has no such customer, or has deleted it', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    expect(await provider.tellCustomer('cus_of_a_sandbox', ADA)).toBe(false)
+    await stripeDelete(stripe.url, customer)
+    expect(await provider.tellCustomer(customer, ADA)).toBe(false)
+  })
+
+  it('has no address, if Stripe takes none like it', async () => {
+    const { stripe, provider } = await given()
+    const id = await provider.createCustomer({ ...ADA, email: 'ädä@exämple.com', language: 'de' })
+    expect(known(stripe, id)).toEqual({ email: null, name: 'ada', locales: ['de'] })
+    expect(await provider.tellCustomer(id, { ...ADA, email: 'ödö@exämple.com' })).toBe(true)
+  })
+})
+
+describe('taxes', () => {
+  it.each([
+    [{ automatic: true, ids: true }, true, true, { name: 'auto', address: 'auto' }],
+    [{ automatic: true, ids: false }, true, false, { name: 'auto', address: 'auto' }],
+    [{ automatic: false, ids: true }, false, true, { name: 'auto', address: 'auto' }],
+    [undefined, false, false, {}],
+  ])('(%j) are asked for in Checkout', async (tax, automatic, ids, update) => {
+    const { stripe } = await given()
+    const options = { secretKey: SECRET_KEY, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url }
+    const provider = await stripeProvider({ ...options, ...(tax && { tax }) })
+    const customer = await provider.createCustomer(ADA)
+    const order = { customer, accountId: ADA.id, ...PAGES }
+    const plan = { item: { plan: 'Pro' }, price: stripe.givenPrice({ every: 'month' }).id }
+    const pack = { item: { pack: 'Small', credits: 1 }, price: stripe.givenPrice().id }
+    for (const it of [plan, pack]) await provider.checkout({ ...order, ...it })
+    const its = { automatic_tax: { enabled: automatic }, tax_id_collection: { enabled: ids }, customer_update: update }
+    expect(stripe.objects.list('checkout.session')).toMatchObject([
+      { ...its, mode: 'payment', invoice_creation: { enabled: tax !== undefined } },
+      { ...its, mode: 'subscription', invoice_creation: { enabled: false } },
+    ])
+  })
+})
+
+it('a price says that tax comes on top of it, where tax is worked out', async () => {
+  const { stripe, provider } = await given()
+  const options = { secretKey: SECRET_KEY, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url }
+  const taxing = await stripeProvider({ ...options, tax: { automatic: true, ids: false } })
+  const [net, gross] = [stripe.givenPrice({ tax: 'exclusive' }).id, stripe.givenPrice({ tax: 'inclusive' }).id]
+  expect(await taxing.price(net)).toMatchObject({ isNet: true })
+  expect(await taxing.price(gross)).not.toHaveProperty('isNet')
+  expect(await provider.price(net)).not.toHaveProperty('isNet')
+})
+
+describe('pages of Stripe', () => {
+  it('are in the language of ours', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    const price = stripe.givenPrice({ every: 'month' }).id
+    await provider.checkout({ customer, accountId: ADA.id, item: { plan: 'Pro' }, price, ...PAGES, language: 'de' })
+    await provider.portal(customer, { returnTo: PAGES.returnTo, prices: [], language: 'de' })
+    expect(stripe.objects.list('checkout.session')).toMatchObject([{ locale: 'de' }])
+    expect(stripe.objects.list('billing_portal.session')).toMatchObject([{ locale: 'de' }])
+  })
+})
+
 describe('checkout', () => {
   it('sells a pack: the payment says which, for whom, and what was paid', async () => {
     const { now, customer, stripe, id } = await givenPack()
@@ -157,6 +317,25 @@ describe('checkout', () => {
     const price = stripe.givenPrice({ every: 'month' })
     price.active = false
     await expect(orderPlan(price.id)).rejects.toThrow(/^The price specified is inactive/)
+  })
+
+  it('says why it is refused', async () => {
+    const { stripe, orderPlan, orderPack, price, provider } = await givenSubscription()
+    const why = (order: Promise<unknown>) => order.catch((error: PaymentProviderFailure) => error.reason)
+    const gone = stripe.givenPrice()
+    gone.active = false
+    expect(await why(orderPack(gone.id))).toBe('no_price')
+    expect(await why(orderPack('price_of_a_sandbox'))).toBe('no_price')
+    expect(await why(orderPack(stripe.givenPrice({ currency: 'usd' }).id))).toBe('other_currency')
+    expect(await why(orderPlan(price.id))).toBe('subscribed')
+    const page = { returnTo: PAGES.returnTo, prices: [] }
+    expect(await why(provider.portal('cus_of_a_sandbox', page))).toBe('refused')
+    const { provider: stranger } = await given({ secretKey: 'sk_test_anotherSecretKey' })
+    expect(await why(stranger.portal('cus_1', page))).toBe('refused')
+    for (const fault of ['drop', { status: 503 }, { status: 429 }, { status: 409 }, 'garbage'] as const) {
+      stripe.set({ fault })
+      expect(await why(provider.portal('cus_1', page))).toBe('away')
+    }
   })
 })
 
@@ -439,6 +618,6 @@ describe('an event', () => {
     for (const wrong of ['', 't=1', 'nothing', `t=1,v1=${'0'.repeat(64)}`])
       expect(provider.event(Buffer.from(body), wrong)).toBeUndefined()
     const broken = signed(undefined, WEBHOOK_SECRET).signature
-    expect(provider.event(Buffer.from('undefined'), broken)).toBeUndefined()
+    expect(provider.event(Buffer.from('undefined'), broken)).toMatchObject({ about: null, problem: expect.any(String) })
   })
 })

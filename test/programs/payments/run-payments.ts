@@ -93,7 +93,7 @@ async function givenBuyers({ db, provider, accounts }: PaymentsRun): Promise<Cus
   )
   const buyers: Customer[] = []
   for (const { id, username } of rows) {
-    const customer = await provider.createCustomer({ id, username, email: null })
+    const customer = await provider.createCustomer({ id, username, email: null, language: null })
     buyers.push({ accountId: id, customer, subscription: undefined })
   }
   return buyers

@@ -14,6 +14,8 @@ interface Ordered {
   readonly trialDays: number
 }
 
+export const isOn = (form: Form, name: string) => ({ enabled: textOf(fieldsOf(form, name), 'enabled') === 'true' })
+
 /** Checkout sessions, and the people on their pages. */
 export function createCheckout(
   { objects, events, clock }: { readonly objects: Objects; readonly events: Events; readonly clock: Clock },
@@ -74,7 +76,9 @@ export function createCheckout(
         ...{ url: `${url()}/c/pay/${id}`, success_url: textOf(form, 'success_url') ?? '' },
         ...{ cancel_url: textOf(form, 'cancel_url') ?? null, currency: price.currency },
         ...{ amount_total: price.unit_amount ?? 0, payment_intent: null, subscription: null },
-        metadata: textsOf(form, 'metadata'),
+        ...{ locale: textOf(form, 'locale') ?? null, customer_update: textsOf(form, 'customer_update') },
+        ...{ automatic_tax: isOn(form, 'automatic_tax'), tax_id_collection: isOn(form, 'tax_id_collection') },
+        ...{ invoice_creation: isOn(form, 'invoice_creation'), metadata: textsOf(form, 'metadata') },
       })
     },
 

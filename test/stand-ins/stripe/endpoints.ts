@@ -1,5 +1,5 @@
 import type { StandInReply } from '../stand-in-server.js'
-import type { Checkout } from './checkout.js'
+import { type Checkout, isOn } from './checkout.js'
 import type { Clock } from './clock.js'
 import type { Events } from './events.js'
 import { type Form, fieldsOf, textOf, textsOf } from './form.js'
@@ -52,6 +52,7 @@ type Answer = (form: Form, id: string) => unknown
 /** `POST /v1/customers/:id` and what it answers. An object is answered with what `expand` asks for. */
 export function createEndpoints(parts: Parts): (method: string, path: string, form: Form) => unknown {
   const { objects, events, clock, payments, subscriptions, checkout, url } = parts
+  const deleted = new Set<string>()
 
   function found<T extends StripeObject>(object: T['object'], id: string, param = 'id', status = 404): T {
     const it = objects.find<T>(object, id)
@@ -102,6 +103,23 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
     return status ? it.status === status : it.status !== 'canceled' && it.status !== 'incomplete_expired'
   }
 
+  function requireOneCurrency({ id }: Customer, { currency }: Price): void {
+    const other = objects
+      .list<Subscription>('subscription', ['customer', id])
+      .find((it) => it.status !== 'canceled' && it.items.data[0].price.currency !== currency)
+    if (!other) return
+    const its = `an active subscription, subscription schedule, discount, quote, or invoice item with currency ${other.items.data[0].price.currency}`
+    throw invalid(`You cannot combine currencies on a single customer. This customer has ${its}.`, 'currency')
+  }
+
+  function requireAddress(form: Form): void {
+    const { address, name } = textsOf(form, 'customer_update')
+    if (isOn(form, 'automatic_tax').enabled && address !== 'auto')
+      throw invalid('Automatic tax calculation in Checkout requires a valid address on the Customer.', 'automatic_tax')
+    if (isOn(form, 'tax_id_collection').enabled && (address !== 'auto' || name !== 'auto'))
+      throw invalid('Tax ID collection requires updating business name on the customer.', 'customer_update')
+  }
+
   function newSession(form: Form): CheckoutSession {
     const mode = required(form, 'mode')
     const item = fieldsOf(fieldsOf(form, 'line_items'), '0')
@@ -112,7 +130,8 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
     if (mode === 'payment' && price.recurring)
       throw invalid('You specified `payment` mode but passed a recurring price.', 'mode')
     required(form, 'success_url')
-    customerOf(form)
+    requireOneCurrency(customerOf(form), price)
+    requireAddress(form)
     return checkout.create(form, price)
   }
 
@@ -141,9 +160,15 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
   function newPortalSession(form: Form) {
     const { id: customer } = customerOf(form)
     const configuration = textOf(form, 'configuration')
-    if (configuration) found('billing_portal.configuration', configuration, 'configuration', 400)
+    const known = configuration
+      ? found<PortalConfiguration>('billing_portal.configuration', configuration, 'configuration', 400)
+      : undefined
+    if (known && !known.active) throw invalid('The configuration is not active.', 'configuration')
     const id = objects.newId('bps')
-    const its = { customer, configuration, return_url: textOf(form, 'return_url') ?? null }
+    const its = {
+      ...{ customer, configuration, return_url: textOf(form, 'return_url') ?? null },
+      locale: textOf(form, 'locale') ?? null,
+    }
     const session = {
       id,
       object: 'billing_portal.session',
@@ -173,6 +198,7 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
           ? { interval, interval_count: Number(textOf(recurring, 'interval_count') ?? 1), usage_type: 'licensed' }
           : null,
         product: found<Product>('product', required(form, 'product'), 'product', 400).id,
+        tax_behavior: (textOf(form, 'tax_behavior') ?? 'unspecified') as Price['tax_behavior'],
       })
     },
     'POST prices/:id': (form, id) => set(found<Price>('price', id), { active: textOf(form, 'active') !== 'false' }),
@@ -180,17 +206,32 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
 
     'POST customers': (form) => {
       const email = textOf(form, 'email') ?? null
-      const its = { email, name: textOf(form, 'name') ?? null, metadata: textsOf(form, 'metadata') }
+      const its = {
+        ...{ email, name: textOf(form, 'name') ?? null, metadata: textsOf(form, 'metadata') },
+        preferred_locales: Object.values(textsOf(form, 'preferred_locales')),
+      }
       const made = { id: objects.newId('cus'), object: 'customer' as const, created: clock.now(), ...its }
       objects.add<Customer>(made)
       events.emit('customer.created', made)
       return made
     },
-    'GET customers/:id': one<Customer>('customer'),
+    'GET customers/:id': (_, id) =>
+      deleted.has(id) ? { id, object: 'customer', deleted: true } : found<Customer>('customer', id),
     'POST customers/:id': (form, id) => {
       const customer = found<Customer>('customer', id)
       const { email = customer.email, name = customer.name } = form as Record<string, string>
-      set(customer, { email, name, metadata: { ...customer.metadata, ...textsOf(form, 'metadata') } })
+      // Its first test for an address is for ASCII.
+      if (email && !/^[\x21-\x7e]+@[\x21-\x7e]+$/.test(email))
+        throw new Refused(400, 'invalid_request_error', `Invalid email address: ${email}`, {
+          ...{ code: 'email_invalid', param: 'email' },
+        })
+      const locales = Object.values(textsOf(form, 'preferred_locales'))
+      set(customer, {
+        // An empty text takes it away.
+        ...{ email: email || null, name: name || null },
+        ...(locales.length > 0 && { preferred_locales: locales }),
+        metadata: { ...customer.metadata, ...textsOf(form, 'metadata') },
+      })
       events.emit('customer.updated', customer)
       return customer
     },
@@ -198,6 +239,7 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
       const customer = found<Customer>('customer', id)
       for (const it of objects.list<Subscription>('subscription', ['customer', id])) subscriptions.cancel(it.id)
       objects.remove(id)
+      deleted.add(id)
       events.emit('customer.deleted', customer)
       return { id, object: 'customer', deleted: true }
     },

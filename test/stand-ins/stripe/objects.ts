@@ -21,12 +21,14 @@ export interface Price extends StripeObject {
   readonly type: 'recurring' | 'one_time'
   readonly recurring: { readonly interval: string; readonly interval_count: number; readonly usage_type: string } | null
   readonly product: string
+  readonly tax_behavior: 'inclusive' | 'exclusive' | 'unspecified'
 }
 
 export interface Customer extends StripeObject {
   readonly object: 'customer'
   email: string | null
   name: string | null
+  preferred_locales: string[]
   metadata: Record<string, string>
 }
 
@@ -156,6 +158,11 @@ export interface CheckoutSession extends StripeObject {
   payment_status: 'unpaid' | 'paid' | 'no_payment_required'
   url: string | null
   readonly success_url: string
+  readonly locale: string | null
+  readonly automatic_tax: { readonly enabled: boolean }
+  readonly tax_id_collection: { readonly enabled: boolean }
+  readonly customer_update: Record<string, string>
+  readonly invoice_creation: { readonly enabled: boolean }
   readonly cancel_url: string | null
   readonly currency: string
   amount_total: number

@@ -6,7 +6,7 @@ import { createEndpoints, Refused, refusal } from './endpoints.js'
 import { API_VERSION, createEvents, signed, type WebhookEndpoint } from './events.js'
 import { type Form, formOf, textOf } from './form.js'
 import { createInvoices } from './invoices.js'
-import { type CheckoutSession, createObjects, type Price, type Product } from './objects.js'
+import { type CheckoutSession, type Customer, createObjects, type Price, type Product } from './objects.js'
 import { type Card, createPayments } from './payments.js'
 import { createSubscriptions } from './subscriptions.js'
 
@@ -23,6 +23,8 @@ export interface StripeSettings {
   fault: WireFault
   /** Only requests whose path begins with it; all, without it. */
   on: string
+  /** What is posted to a path that begins with it is answered with a fault of Stripe's own, which is kept like any answer. */
+  breaks: string | undefined
   /** What becomes of a subscription whose invoice is never paid. */
   afterRetries: 'cancel' | 'unpaid'
 }
@@ -35,7 +37,7 @@ export type StripeStandIn = Awaited<ReturnType<typeof startStripeStandIn>>
  * (`advanceTo`); and its webhooks, signed by the `stripe` package.
  */
 export async function startStripeStandIn({ port, start = new Date(), webhook }: StripeStandInOptions = {}) {
-  const settings: StripeSettings = { fault: 'none', on: '', afterRetries: 'cancel' }
+  const settings: StripeSettings = { fault: 'none', on: '', breaks: undefined, afterRetries: 'cancel' }
   const objects = createObjects()
   const clock = createClock(start)
   const events = createEvents(objects, clock)
@@ -58,10 +60,14 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
       check(request)
       const form = formOf(request.method === 'GET' ? search : request.text)
       const key = request.method === 'POST' ? request.headers['idempotency-key'] : undefined
-      return once(key?.toString(), `${pathname} ${request.text}`, () => ({
-        status: 200,
-        body: endpoint(request.method, decodeURIComponent(pathname.slice('/v1/'.length)), form),
-      }))
+      return once(key?.toString(), `${pathname} ${request.text}`, () =>
+        key && settings.breaks !== undefined && pathname.startsWith(settings.breaks)
+          ? { status: 500, body: { error: { type: 'api_error', message: 'An unknown error occurred.' } } }
+          : {
+              status: 200,
+              body: endpoint(request.method, decodeURIComponent(pathname.slice('/v1/'.length)), form),
+            },
+      )
     } catch (error) {
       if (error instanceof Refused) return refusal(error)
       throw error
@@ -126,6 +132,13 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
     advanceTo: clock.advanceTo,
     set: (changes: Partial<StripeSettings>) => void Object.assign(settings, changes),
 
+    /** One that somebody has made, and not by way of the service. */
+    givenCustomer: (email: string): Customer =>
+      objects.add<Customer>({
+        ...{ id: objects.newId('cus'), object: 'customer', created: clock.now(), email, name: null },
+        ...{ preferred_locales: [], metadata: {} },
+      }),
+
     /** A price of a product of its own. */
     givenPrice(
       its: {
@@ -134,9 +147,10 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
         every?: string | undefined
         count?: number
         product?: string
+        tax?: Price['tax_behavior']
       } = {},
     ): Price {
-      const { amount = 1900, currency = 'eur', every, count: interval_count = 1, product } = its
+      const { amount = 1900, currency = 'eur', every, count: interval_count = 1, product, tax = 'unspecified' } = its
       const created = clock.now()
       const made = { id: objects.newId('prod'), object: 'product', created, active: true, name: 'Pro' } as const
       const id = product ?? objects.add<Product>(made).id
@@ -145,7 +159,7 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
         ...{
           billing_scheme: amount === null ? 'tiered' : 'per_unit',
           type: every ? 'recurring' : 'one_time',
-          product: id,
+          ...{ product: id, tax_behavior: tax },
         },
         recurring: every ? { interval: every, interval_count, usage_type: 'licensed' } : null,
       })

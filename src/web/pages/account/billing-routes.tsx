@@ -48,9 +48,9 @@ export function billingRoutes(
   refuse: (request: FastifyRequest, reply: FastifyReply, error: AppError) => Promise<FastifyReply>,
 ): void {
   const account = `${baseUrl}/account`
-  const pages = (paid: 'plan' | 'pack') => ({
+  const pages = ({ texts }: FastifyRequest, paid: 'plan' | 'pack') => ({
     returnTo: baseUrl + address('/account', { paid, since: Date.now() }),
-    cancelTo: `${account}#buy`,
+    ...{ cancelTo: `${account}#buy`, language: texts.language },
   })
 
   const lead = async (request: FastifyRequest, reply: FastifyReply, to: () => Promise<string>) => {
@@ -62,17 +62,19 @@ export function billingRoutes(
     }
   }
   const buyerOf = (request: FastifyRequest) => {
-    const { caller, email } = sessionOf(request)
-    return { id: caller.account.id, username: caller.account.username, email }
+    const { caller, email, language } = sessionOf(request)
+    return { id: caller.account.id, username: caller.account.username, email, language }
   }
 
   app.post('/account/billing/plan', { schema: { body: order } }, (request, reply) =>
-    lead(request, reply, () => shop.buyPlan(buyerOf(request), request.body.name, pages('plan'))),
+    lead(request, reply, () => shop.buyPlan(buyerOf(request), request.body.name, pages(request, 'plan'))),
   )
   app.post('/account/billing/pack', { schema: { body: order } }, (request, reply) =>
-    lead(request, reply, () => shop.buyPack(buyerOf(request), request.body.name, pages('pack'))),
+    lead(request, reply, () => shop.buyPack(buyerOf(request), request.body.name, pages(request, 'pack'))),
   )
   app.post('/account/billing', (request, reply) =>
-    lead(request, reply, () => shop.manage(buyerOf(request), `${account}#buy`)),
+    lead(request, reply, () =>
+      shop.manage(buyerOf(request), { returnTo: `${account}#buy`, language: request.texts.language }),
+    ),
   )
 }

@@ -43,6 +43,14 @@ export const accountRefusals: readonly (readonly [english: string, german: strin
     'Dieses Paket Credits wird nicht mehr verkauft: Wähle ein anderes.',
   ],
   [
+    'This is sold in another currency than what you have paid for here: choose something else, or write to who runs this site.',
+    'Das wird in einer anderen Währung verkauft als das, was du hier bezahlt hast: Wähle etwas anderes, oder schreibe dem Betreiber dieser Website.',
+  ],
+  [
+    'The payment provider refuses this, and nothing was charged. Trying again will not help: write to who runs this site.',
+    'Der Zahlungsdienst lehnt das ab, und nichts wurde abgebucht. Es noch einmal zu versuchen hilft nicht: Schreibe dem Betreiber dieser Website.',
+  ],
+  [
     'You have paid nothing here yet, so there is nothing to manage.',
     'Du hast hier noch nichts bezahlt, also gibt es nichts zu verwalten.',
   ],

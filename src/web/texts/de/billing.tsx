@@ -29,6 +29,7 @@ export const billing: Texts['billing'] = {
     atStart: (count) => `Dazu einmalig ${credits(count)} zum Start`,
     models: (count) => (count === null ? 'Alle Modelle' : modelVersions(count)),
     once: 'einmalig',
+    plusTax: 'zuzüglich Steuer',
     neverExpire: 'Sie verfallen nie',
   },
   outlook: {

@@ -31,6 +31,7 @@ export const billing = {
     /** @param count null: all of them */
     models: (count: number | null): string => (count === null ? 'All models' : modelVersions(count)),
     once: 'once',
+    plusTax: 'plus tax',
     neverExpire: 'They never expire',
   },
   outlook: {
