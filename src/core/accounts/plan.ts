@@ -42,6 +42,7 @@ export interface PeriodState {
   readonly paidUntil: Date | null
   /** The period that was looked at last; null: none yet. */
   readonly period: Period | null
+  readonly granted: GrantedPeriods
 }
 
 export interface Period {
@@ -53,6 +54,21 @@ export interface Period {
   /** How many credits were granted in it; null: none, because the subscription was not active. */
   readonly credits: number | null
 }
+
+/** A period that an account was granted. It counts until its end, whatever becomes of the subscription meanwhile. */
+export interface GrantedPeriod {
+  /** From here it was counted, and those after it are. */
+  readonly startedAt: Date
+  readonly start: Date
+  readonly end: Date
+  /** How many credits the account got for it. */
+  readonly credits: number
+  /** Of a year: how many of them are for months of it that have not begun, if a plan by the month takes its place. */
+  readonly left: number
+}
+
+/** The last one of each kind. */
+export type GrantedPeriods = Readonly<Partial<Record<Plan['period'], GrantedPeriod>>>
 
 /** An entry of the ledger that a period causes. */
 export interface PeriodEntry {
@@ -69,6 +85,7 @@ export interface PeriodEntry {
 export interface Settled {
   readonly startedAt: Date
   readonly period: Period
+  readonly granted: GrantedPeriods
   /** In this order. One whose `ref` is in the ledger must not be made again. */
   readonly entries: readonly PeriodEntry[]
   /** When to look again; null: nothing can happen until the subscription changes. */
@@ -101,6 +118,13 @@ export function periodAt(startedAt: Date, period: Plan['period'], moment: Date):
 /** Of the entry that an account has once; not what an operator might write as the reference of a grant. */
 const SIGN_UP = 'plan:sign-up'
 
+/** No month has as many. */
+const MONTH_MS = 32 * 86_400_000
+
+/** Not what its plan says: that may have been changed since. */
+const kindOf = ({ start, end }: Pick<Period, 'start' | 'end'>): Plan['period'] =>
+  end.getTime() - start.getTime() < MONTH_MS ? 'month' : 'year'
+
 /**
  * What has become due for a subscription until `now`. Rules:
  * - Each period is granted once, at its start, if the subscription is active then, and paid beyond it; if that is so later, then.
@@ -108,9 +132,12 @@ const SIGN_UP = 'plan:sign-up'
  *   the first time begins with the period that runs.
  * - At a period's end the rule of the plan that granted in it says what expires, also while the subscription is not active.
  * - Another plan with the same kind of period grants at once what it grants more than was granted in the period that runs.
- * - Another plan with another kind of period begins a period at once. What the running one granted counts against its grant,
- *   so that nobody gets credits by going back and forth; what is left of it stays until the end of the new one.
- * - A subscription that begins anew after its end ends the running period and begins one.
+ * - A period that was granted goes on until its end: a subscription that is taken away, ends or changes, and then is as it
+ *   was, goes on in it and gets nothing again. Where a provider is paid, the periods are the provider's.
+ * - A plan by the year begins a year at once. What the running month granted counts against its grant.
+ * - A plan by the month begins a month at once. While a year runs that was granted, its credits are the months': a month
+ *   grants only what exceeds those that are left of the year.
+ * - A plan that is itself changed from months to years, or back, begins with the next period.
  * @param plans by name: the subscription's, and that of its period
  * @param held credits of the account that expire; below 0, what it owes
  */
@@ -121,54 +148,82 @@ export function settlePeriods(
   now: Date,
 ): Settled {
   const entries: PeriodEntry[] = []
+  const isByHand = state.paidUntil === null
   const isActive = (at: Date) => state.status === 'active' && state.endDate > at
   const isPaid = ({ start }: Pick<Period, 'start'>) => state.paidUntil === null || state.paidUntil > start
+  let { month, year } = grantedOf(state)
   let expiring = held
   let { startedAt, period } = state
 
-  const grant = (into: Period, credits: number): Period => {
-    const granted = into.credits ?? 0
-    const more = credits - granted
+  /** Of a kind, the one that was granted and runs then. */
+  const running = (kind: Plan['period'], at: Date) => {
+    const last = kind === 'month' ? month : year
+    return last && last.end > at ? last : undefined
+  }
+  /** A span of that kind which a moment falls into. An operator's goes on where one was granted, or else begins there if `isNew`. */
+  const spanAt = (kind: Plan['period'], at: Date, isNew: boolean): Pick<Period, 'start' | 'end'> => {
+    const granted = isByHand ? running(kind, at) : undefined
+    if (granted) startedAt = granted.startedAt
+    else if (isByHand && isNew) startedAt = at
+    return granted ?? periodAt(startedAt, kind, at)
+  }
+  /** @param isNext it follows upon another one of its kind */
+  const grant = (into: Period, at: Date, isNext: boolean): Period => {
+    const kind = kindOf(into)
+    const last = running(kind, into.start)
+    const own = last?.start.getTime() === into.start.getTime() ? last : undefined
+    const monthBefore = kind === 'year' && !own && !isNext ? running('month', into.start) : undefined
+    const counted = (own ?? monthBefore)?.credits ?? 0
+    const credits = Math.max(counted, plan.credits)
+    const ahead = kind === 'month' || monthBefore ? running('year', at) : undefined
+    const more = Math.max(credits - counted - (ahead?.left ?? 0), 0)
+    const its = { startedAt, ...only(into), credits }
+    if (kind === 'year') year = { ...its, left: Math.max((own?.left ?? 0) + credits - counted, ahead?.left ?? 0) }
+    else {
+      month = { ...its, left: 0 }
+      const left = Math.max((ahead?.left ?? 0) - (credits - counted), 0)
+      if (ahead) year = { ...ahead, credits: ahead.credits + more, left }
+    }
     if (more > 0) {
       const expires = plan.carryOver !== null
       // The first grant of a period, and one that raises what it had.
-      const ref = `period:${into.start.toISOString()}${granted > 0 ? `:${credits}` : ''}`
+      const which = own ? `:${at.toISOString()}` : counted > 0 ? `:${credits}` : ''
+      const ref = `period:${into.start.toISOString()}${which}`
       entries.push({ kind: 'grant', credits: more, expires, ref, note: `${plan.name}, ${spanOf(into)}` })
       if (expires) expiring += more
     }
-    return { ...into, plan: plan.name, credits: Math.max(granted, credits) }
-  }
-  const begin = (span: Pick<Period, 'start' | 'end'>): Period => {
-    const begun = { ...span, plan: plan.name, credits: null }
-    return isActive(span.start) && isPaid(span) ? grant(begun, plan.credits) : begun
+    return { ...into, plan: plan.name, credits }
   }
   const end = (ended: Period, rule: Plan): void => {
-    const entry = expiryAtEnd(ended, rule, expiring)
+    const entry = expiryAtEnd(ended, rule, expiring, year)
     if (!entry) return
     entries.push(entry)
     expiring -= entry.credits
   }
 
+  const isOfOtherKind = (it: Period) => kindOf(it) !== plan.period && (it.plan !== plan.name || it.credits === null)
   const beganWithin = period && startedAt > period.start && startedAt < period.end
-  // A provider also counts anew after a change.
-  const isChanged = before && before.period !== plan.period && !(beganWithin && state.paidUntil === null)
-  let waits = false
-  if (period && isChanged && isActive(now)) {
-    if (state.paidUntil === null) startedAt = now
-    const span = periodAt(startedAt, plan.period, now)
-    waits = period.end > now && !isPaid(span)
-    if (period.end > now && !waits) period = { ...period, ...span }
-  } else if (period && beganWithin && !isChanged) {
+  // A provider also counts anew after a change of the kind.
+  if (period && beganWithin && (isByHand || !isOfOtherKind(period))) {
     end(period, before ?? plan)
     period = null
   }
-  period ??= { ...periodAt(startedAt, plan.period, now), plan: plan.name, credits: null }
+  period ??= { ...only(spanAt(plan.period, now, false)), plan: plan.name, credits: null }
   while (period.end <= now) {
+    const { end: at }: Period = period
     end(period, before && period.plan === before.name ? before : plan)
-    period = begin(periodAt(startedAt, plan.period, period.end))
+    // An operator's period of another kind begins when the subscription is active.
+    const kind: Plan['period'] = isActive(at) || !isByHand ? plan.period : kindOf(period)
+    const isNext: boolean = kind === kindOf(period)
+    const begun: Period = { ...only(spanAt(kind, at, !isNext && startedAt <= at)), plan: plan.name, credits: null }
+    period = isActive(at) && isPaid(begun) ? grant(begun, begun.start, isNext) : begun
+  }
+  if (isOfOtherKind(period) && isActive(now)) {
+    const span = spanAt(plan.period, now, true)
+    if (isPaid(span)) period = { ...period, ...only(span), credits: null }
   }
   const isNew = period.credits === null || period.plan !== plan.name
-  if (isNew && !waits && isActive(now) && isPaid(period)) period = grant(period, plan.credits)
+  if (isNew && kindOf(period) === plan.period && isActive(now) && isPaid(period)) period = grant(period, now, false)
   if (plan.signUpCredits > 0 && period.credits !== null)
     entries.push({
       kind: 'grant',
@@ -180,15 +235,67 @@ export function settlePeriods(
 
   // While it may become active again, periods without a grant must be seen as such.
   const isOver = state.endDate <= now && expiring <= 0
-  return { startedAt, period, entries, checkAt: isOver ? null : period.end }
+  const granted = { ...(month && { month }), ...(year && { year }) }
+  return { startedAt, period, granted, entries, checkAt: isOver ? null : period.end }
 }
 
-/** What expires when a period ends. @param held credits of the account that expire */
-export function expiryAtEnd(period: Period, { carryOver }: Pick<Plan, 'carryOver'>, held: number) {
-  const credits = carryOver === null ? 0 : held - carryOver
+const only = ({ start, end }: Pick<Period, 'start' | 'end'>) => ({ start, end })
+
+/** Also the period of a release that did not keep those that it had granted. */
+function grantedOf({ granted, period, startedAt }: PeriodState): { month?: GrantedPeriod; year?: GrantedPeriod } {
+  if (!period?.credits) return { ...granted }
+  const { start, end, credits } = period
+  const kind = kindOf(period)
+  const last = granted[kind]
+  if (last && last.start.getTime() === start.getTime() && last.end.getTime() === end.getTime()) return { ...granted }
+  return { ...granted, [kind]: { startedAt, start, end, credits, left: kind === 'year' ? credits : 0 } }
+}
+
+/**
+ * What expires when a period ends.
+ * @param held credits of the account that expire
+ * @param year that was granted: while it goes on, what is left of it is for the months to come
+ */
+export function expiryAtEnd(
+  period: Period,
+  { carryOver }: Pick<Plan, 'carryOver'>,
+  held: number,
+  year?: GrantedPeriod | undefined,
+) {
+  const isAhead = year && kindOf(period) === 'month' && year.end > period.end && year.start < period.end
+  const credits = carryOver === null ? 0 : held - carryOver - (isAhead ? year.left : 0)
   if (credits <= 0) return undefined
   const ref = `expire:${period.start.toISOString()}`
   return { kind: 'expire', credits, expires: true, ref, note: `${period.plan}, left of ${spanOf(period)}` } as const
+}
+
+/**
+ * What expires when a subscription is taken away while a period runs, and what was granted then: a subscription that begins
+ * again before the end of the period is granted again what expired.
+ */
+export function endEarly(
+  state: Pick<PeriodState, 'period' | 'granted' | 'startedAt'> & { readonly period: Period },
+  plan: Plan,
+  held: number,
+  now: Date,
+): { readonly entry: PeriodEntry | undefined; readonly granted: GrantedPeriods } {
+  const { period } = state
+  const granted = grantedOf(state as PeriodState)
+  const entry = expiryAtEnd(period, plan, held)
+  if (!entry) return { entry, granted }
+  let rest = entry.credits
+  const { month, year } = granted
+  const isMonth = kindOf(period) === 'month'
+  if (isMonth && month && month.end > now) {
+    const back = Math.min(rest, month.credits)
+    granted.month = { ...month, credits: month.credits - back }
+    rest -= back
+  }
+  if (year && year.end > now) {
+    const back = Math.min(rest, isMonth ? year.left : year.credits)
+    granted.year = { ...year, credits: year.credits - back, left: Math.max(year.left - back, 0) }
+  }
+  return { entry: { ...entry, ref: `${entry.ref}:${now.toISOString()}` }, granted }
 }
 
 /** The period of a subscription that runs, and what comes at its end. */
@@ -208,6 +315,8 @@ export interface CurrentPeriods {
   of(accountId: string): Promise<CurrentPeriod | undefined>
 }
 
+const LAST_MOMENT = new Date(8.64e15)
+
 /** As settlePeriods would find it if nothing changed until the end of the period that runs, and the next one were paid. */
 export function currentPeriodOf(
   state: PeriodState,
@@ -217,7 +326,8 @@ export function currentPeriodOf(
 ): CurrentPeriod | undefined {
   const { period } = state
   if (!period || period.end <= now) return undefined
-  const { entries } = settlePeriods({ ...state, paidUntil: null }, plans, held, period.end)
+  const paidUntil = state.paidUntil && LAST_MOMENT
+  const { entries } = settlePeriods({ ...state, paidUntil }, plans, held, period.end)
   const sum = (kind: PeriodEntry['kind']) =>
     entries.filter((it) => it.kind === kind && it.ref !== SIGN_UP).reduce((total, { credits }) => total + credits, 0)
   return { period, plan: plans.before ?? plans.plan, expires: sum('expire'), follows: sum('grant') }

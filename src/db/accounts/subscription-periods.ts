@@ -3,16 +3,28 @@ import { type SQL, sql } from 'drizzle-orm'
 import {
   type CurrentPeriods,
   currentPeriodOf,
-  expiryAtEnd,
+  endEarly,
+  type GrantedPeriod,
+  type GrantedPeriods,
   type PeriodEntry,
   type Plan,
   settlePeriods,
 } from '../../core/accounts/plan.js'
 import { type Database, withTransaction } from '../client.js'
-import { plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
+import { grantedPeriods as g, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { creditLedger as l } from '../schema/ledger.js'
 import { isSqlRefusal } from '../sql-state.js'
-import { columns, param, type Queryable, type RowOf, selectAs, setList, statement } from '../statement.js'
+import {
+  columns,
+  insertInto,
+  param,
+  type Queryable,
+  type RowOf,
+  selectAs,
+  setList,
+  statement,
+  typedParams,
+} from '../statement.js'
 import { moveCredits } from './move-credits.js'
 import { NOTE_ENDED } from './notices.js'
 import { PLAN } from './plans.js'
@@ -54,6 +66,23 @@ const PLANS = statement<Plan>('plans_of_subscription')`
 
 const IS_MADE = statement('ledger_entry_of_ref')`
   SELECT FROM ${l} WHERE ${l.userId} = ${param('userId')}::uuid AND ${l.ref} = ${param('ref')}`
+
+// What an operator's subscription was granted counts against it, also where the provider's is in its place meanwhile.
+const GRANTED_COLUMNS = columns(g, 'kind', 'startedAt', 'start', 'end', 'credits', 'left')
+const GRANTED = statement<RowOf<typeof GRANTED_COLUMNS>>('granted_periods')`
+  SELECT ${selectAs(GRANTED_COLUMNS)} FROM ${g}
+   WHERE ${g.userId} = ${param('userId')}::uuid AND (${g.byHand} = ${param('byHand')}::boolean OR ${param('byHand')}::boolean)
+     AND ${g.end} > ${param('after')}::timestamptz
+   ORDER BY ${g.end}`
+
+const KEEP_GRANTED = statement('keep_granted_period')`
+  ${insertInto(g, typedParams(g, 'userId', 'kind', 'byHand', 'startedAt', 'start', 'end', 'credits', 'left'))}
+  ON CONFLICT (user_id, kind, by_hand) DO UPDATE SET
+    started_at = excluded.started_at, period_start = excluded.period_start, period_end = excluded.period_end,
+    credits = excluded.credits, credits_left = excluded.credits_left`
+
+const FORGET_PAID = statement('forget_paid_periods')`
+  DELETE FROM ${g} WHERE ${g.userId} = ${param('userId')}::uuid AND NOT ${g.byHand}`
 
 const SETTLED = statement('settle_subscription')`
   UPDATE ${s} SET ${setList(s, {
@@ -109,36 +138,55 @@ export const periodStore = (db: Database) => ({
 
 export const currentPeriods = ({ pool }: Database): CurrentPeriods => ({
   async of(accountId) {
-    const state = await READ.first(pool, { userId: accountId, now: undefined })
-    const { plan, before } = state ? await plansOf(pool, state) : {}
-    return (
-      state &&
-      plan &&
-      currentPeriodOf({ ...state, period: periodOf(state) }, { plan, before }, expiringOf(state), state.now)
-    )
+    const found = await READ.first(pool, { userId: accountId, now: undefined })
+    const { plan, before } = found ? await plansOf(pool, found) : {}
+    if (!found || !plan) return undefined
+    const state = await stateOf(pool, accountId, found)
+    return currentPeriodOf(state, { plan, before }, expiringOf(found), found.now)
   },
 })
 
 async function settle(client: Queryable, userId: string, now: Date | undefined): Promise<void> {
-  const state = await LOCK_DUE.first(client, { userId, now })
-  if (!state) return
-  const period = periodOf(state)
-  const { plan, before } = await plansOf(client, state)
-  if (!plan || state.deletedAt) {
-    const runs = period && before && !state.deletedAt ? period : undefined
-    const isOver = runs && runs.end <= state.now
-    const entry = isOver && before && expiryAtEnd(runs, before, expiringOf(state))
-    if (entry) await enter(client, { userId, ...state }, [entry])
+  const found = await LOCK_DUE.first(client, { userId, now })
+  if (!found) return
+  const { plan, before } = await plansOf(client, found)
+  if (found.deletedAt) {
+    await LEAVE.run(client, { userId, checkAt: null })
+    return
+  }
+  const state = await stateOf(client, userId, found)
+  if (!plan) {
+    const runs = before ? state.period : null
+    const isOver = runs !== null && runs.end <= found.now
+    if (isOver && before) await endNow(client, { userId, ...found }, { ...state, period: runs }, before)
     await LEAVE.run(client, { userId, checkAt: isOver ? null : runs?.end })
     return
   }
-  const settled = settlePeriods({ ...state, period }, { plan, before }, expiringOf(state), state.now)
-  await enter(client, { userId, ...state }, settled.entries)
+  const settled = settlePeriods(state, { plan, before }, expiringOf(found), found.now)
+  await enter(client, { userId, ...found }, settled.entries)
+  await keep(client, { userId, ...found }, settled.granted, state.granted)
   const { start, end, plan: name, credits } = settled.period
   await SETTLED.run(client, {
     ...{ userId, startedAt: settled.startedAt, checkAt: settled.checkAt },
     ...{ periodStart: start, periodEnd: end, periodPlan: name, periodCredits: credits },
   })
+}
+
+/** With what was granted and may count now: the period that was looked at last, if it is over, has still to end. */
+async function stateOf(on: Queryable, userId: string, found: State) {
+  const period = periodOf(found)
+  const after = period && period.end < found.now ? period.start : found.now
+  const rows = await GRANTED.rows(on, { userId, byHand: found.paidUntil === null, after })
+  const granted: GrantedPeriods = Object.fromEntries(rows.map(({ kind, ...it }) => [kind, it]))
+  // By a plan that there is not, it was left: it begins again with one that there is.
+  const wasLeft = found.paidUntil === null && !period && found.periodEnd
+  return { ...found, startedAt: wasLeft ? found.now : found.startedAt, period, granted }
+}
+
+/** Those that are not kept so already. */
+async function keep(client: Queryable, { userId, paidUntil }: Holder, after: GrantedPeriods, before: GrantedPeriods) {
+  for (const [kind, it] of Object.entries(after) as [keyof GrantedPeriods, GrantedPeriod][])
+    if (it !== before[kind]) await KEEP_GRANTED.run(client, { ...it, userId, kind, byHand: paidUntil === null })
 }
 
 /** The subscription's plan, and that of its period; undefined: there is none of its name. */
@@ -152,7 +200,8 @@ const periodOf = ({ periodStart: start, periodEnd: end, periodPlan: plan, period
   start && end && plan !== null ? { start, end, plan, credits } : null
 
 /** Below 0, what the account owes: a grant pays that first. */
-const expiringOf = ({ credits, expiringCredits }: State) => Math.min(expiringCredits, credits)
+const expiringOf = ({ credits, expiringCredits }: Pick<State, 'credits' | 'expiringCredits'>) =>
+  Math.min(expiringCredits, credits)
 
 /** Writes the entries that are not in the ledger yet. The account's row must be locked. */
 async function enter(client: Queryable, { userId, credits }: Holder, entries: readonly PeriodEntry[]): Promise<void> {
@@ -170,13 +219,32 @@ async function enter(client: Queryable, { userId, credits }: Holder, entries: re
 interface Holder {
   readonly userId: string
   readonly credits: number
+  readonly expiringCredits: number
+  readonly paidUntil: Date | null
+  readonly now: Date
 }
 
-/** Ends the running period of a subscription that is taken away: what expires at its end expires now. */
-export async function endPeriod(client: Queryable, userId: string): Promise<void> {
-  const state = await LOCK.first(client, { userId, now: undefined })
-  const period = state && periodOf(state)
-  const [plan] = period ? await PLANS.rows(client, { names: [period.plan] }) : []
-  const entry = period && plan && expiryAtEnd(period, plan, expiringOf(state))
-  if (entry) await enter(client, { userId, ...state }, [entry])
+type WithPeriod = Parameters<typeof endEarly>[0]
+
+/** What is left of a period expires now. */
+async function endNow(client: Queryable, holder: Holder, state: WithPeriod & { granted: GrantedPeriods }, plan: Plan) {
+  const { entry, granted } = endEarly(state, plan, expiringOf(holder), holder.now)
+  if (entry) await enter(client, holder, [entry])
+  await keep(client, holder, granted, state.granted)
 }
+
+/**
+ * Ends the running period of a subscription that is taken away, or in whose place another one comes: what expires at its end
+ * expires now.
+ */
+export async function endPeriod(client: Queryable, userId: string, now?: Date): Promise<void> {
+  const found = await LOCK.first(client, { userId, now })
+  if (!found) return
+  const { period, ...state } = await stateOf(client, userId, found)
+  const [plan] = period ? await PLANS.rows(client, { names: [period.plan] }) : []
+  if (period && plan) await endNow(client, { userId, ...found }, { ...state, period }, plan)
+}
+
+/** What is bought now begins anew: what was paid for before counts against none of it. */
+export const forgetPaidPeriods = (client: Queryable, userId: string): Promise<void> =>
+  FORGET_PAID.run(client, { userId })

@@ -13,12 +13,16 @@ type SubscriptionChange = { readonly [Field in keyof Subscription]: Subscription
 
 const STATUS = sql`${param('status')}::text`
 const END_DATE = sql`${param('endDate')}::timestamptz`
+const NOW = sql`coalesce(${param('now')}::timestamptz, now())`
+// A period that was granted goes on when its subscription begins again in it.
+const IS_IN_PERIOD = sql`coalesce(${s.periodCredits} > 0 AND ${s.periodEnd} > ${NOW}, false)`
 const CHANGED = {
   status: sql`coalesce(${STATUS}, ${s.status})`,
   endDate: sql`coalesce(${END_DATE}, ${s.endDate})`,
   // One that begins again after its end counts its periods anew.
-  startedAt: sql`CASE WHEN ${s.endDate} <= now() AND ${END_DATE} > now() THEN now() ELSE ${s.startedAt} END`,
-  checkAt: sql`now()`,
+  startedAt: sql`CASE WHEN ${s.endDate} <= ${NOW} AND ${END_DATE} > ${NOW} AND NOT ${IS_IN_PERIOD} THEN ${NOW}
+    ELSE ${s.startedAt} END`,
+  checkAt: NOW,
   // A paid one comes back with the provider's next answer.
   paidUntil: null,
 }
@@ -27,24 +31,30 @@ const CHANGE = statement<Subscription>('change_subscription')`
   UPDATE ${s} SET ${setList(s, CHANGED)} WHERE ${s.userId} = ${param('userId')} RETURNING ${selectAs(SUBSCRIPTION)}`
 
 const CHANGE_OR_BEGIN = statement<Subscription>('begin_subscription')`
-  INSERT INTO ${s} (user_id, plan, status, end_date)
+  INSERT INTO ${s} (user_id, plan, status, end_date, started_at, check_at)
   VALUES (${param('userId')}, ${param('plan')}, coalesce(${STATUS}, 'active'),
-          coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz))
+          coalesce(${END_DATE}, ${param('defaultEnd')}::timestamptz), ${NOW}, ${NOW})
   ON CONFLICT (user_id) DO UPDATE SET ${setList(s, { plan: sql`excluded.plan`, ...CHANGED })}
   RETURNING ${selectAs(SUBSCRIPTION)}`
 
-export const operatorSubscriptionStore = (db: Database) => ({
+/** @param clock instead of Postgres's */
+export const operatorSubscriptionStore = (db: Database, clock?: () => Date) => ({
   /**
    * Changes what is given and keeps the rest. A new subscription is active until `defaultEnd` unless told otherwise; it
    * needs a plan: without one the result is undefined.
    */
   set: (userId: string, change: SubscriptionChange, defaultEnd: Date): Promise<Subscription | undefined> =>
-    (change.plan === undefined ? CHANGE : CHANGE_OR_BEGIN).first(db.pool, { ...change, userId, defaultEnd }),
+    (change.plan === undefined ? CHANGE : CHANGE_OR_BEGIN).first(db.pool, {
+      ...change,
+      userId,
+      defaultEnd,
+      now: clock?.(),
+    }),
 
   /** Ends its period, too: what expires at the end of it expires now. */
   remove: (userId: string): Promise<void> =>
     withTransaction(db, async (tx, client) => {
-      await endPeriod(client, userId)
+      await endPeriod(client, userId, clock?.())
       await tx.delete(s).where(eq(s.userId, userId))
     }),
 })

@@ -45,7 +45,7 @@ const OF_SUBSCRIPTION = statement<{ userId: string | null }>('account_of_paid_su
 const PERIOD = statement<{ credits: number; expiring: number }>('granted_in_period')`
   SELECT coalesce(sum(${l.delta}), 0)::bigint AS credits, coalesce(sum(${l.expiringDelta}), 0)::bigint AS expiring
     FROM ${l} WHERE ${l.userId} = ${param('userId')}::uuid
-     AND (${l.ref} LIKE ${param('granted')}::text || '%' OR ${l.ref} = ${param('expired')}::text)`
+     AND (${l.ref} LIKE ${param('granted')}::text || '%' OR ${l.ref} LIKE ${param('expired')}::text || '%')`
 
 const TAKEN_BY_OTHERS = statement<{ credits: number }>('taken_back_of_period')`
   SELECT coalesce(sum(${m.takenBack}), 0)::bigint AS credits FROM ${m}

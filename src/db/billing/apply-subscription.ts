@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { decidingSubscription, type PlannedSubscription } from '../../core/billing/effects.js'
 import type { PaidSubscription } from '../../core/billing/payment-provider.js'
 import type { Problem } from '../../core/billing/ports.js'
-import { endPeriod } from '../accounts/subscription-periods.js'
+import { endPeriod, forgetPaidPeriods } from '../accounts/subscription-periods.js'
 import { notices as n, plans, subscriptions as s, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
 import { operatorActions as a } from '../schema/operator.js'
@@ -117,6 +117,7 @@ export async function applySubscription(
     if (before && !wasPaid && decided.isLive && before.startedAt.getTime() !== decided.startedAt.getTime()) {
       await endPeriod(on, userId)
       await BEGIN_ANEW.run(on, { userId })
+      await forgetPaidPeriods(on, userId)
     }
     await SET.run(on, { ...decided, userId })
     const { username: target } = account

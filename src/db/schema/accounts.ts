@@ -117,6 +117,28 @@ export const subscriptions = pgTable(
   ],
 )
 
+/** Of each kind the period that a plan granted last: what it granted counts until its end, also without a subscription. */
+export const grantedPeriods = pgTable(
+  'granted_periods',
+  {
+    userId: userId().notNull(),
+    kind: text('kind').$type<Plan['period']>().notNull(),
+    /** Not paid at a provider. */
+    byHand: boolean('by_hand').notNull(),
+    startedAt: time('started_at').notNull(),
+    start: time('period_start').notNull(),
+    end: time('period_end').notNull(),
+    credits: int8('credits').notNull(),
+    /** Of a year: for months of it that have not begun. */
+    left: int8('credits_left').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.userId, t.kind, t.byHand] }),
+    check('granted_periods_kind_check', sql`${t.kind} IN ('month', 'year')`),
+    check('granted_periods_credits_check', sql`${t.credits} >= 0 AND ${t.left} >= 0`),
+  ],
+)
+
 export const apiKeys = pgTable(
   'api_keys',
   {

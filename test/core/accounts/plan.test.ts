@@ -73,6 +73,7 @@ function story(steps: readonly (readonly [moment: string, change?: Partial<Setti
     startedAt: at(steps[0]?.[0] as string),
   }
   let period: PeriodState['period'] = null
+  let granted: PeriodState['granted'] = {}
   let expiring = 0
   const plans = new Map<string, Plan>()
   for (const [moment, change] of steps) {
@@ -82,7 +83,7 @@ function story(steps: readonly (readonly [moment: string, change?: Partial<Setti
     expiring = Math.max(0, expiring - spent)
     const before = period ? plans.get(period.plan) : undefined
     const settled = settlePeriods(
-      { status, endDate, startedAt, paidUntil, period },
+      { status, endDate, startedAt, paidUntil, period, granted },
       { plan, before },
       expiring,
       at(moment),
@@ -95,6 +96,7 @@ function story(steps: readonly (readonly [moment: string, change?: Partial<Setti
       ledger.push(`${kind === 'expire' ? '-' : '+'}${credits} ${note}`)
     }
     period = settled.period
+    granted = settled.granted
     settings = { ...settings, startedAt: settled.startedAt }
   }
   return ledger
@@ -213,12 +215,13 @@ describe('a subscription gets', () => {
         ['2027-01-11', { plan: { ...PRO, carryOver: null } }],
         ['2027-01-12', { plan: { ...plus, period: 'year', carryOver: null } }],
         ['2027-01-13', { plan: { ...PRO, carryOver: null } }],
-        ['2027-02-13'],
+        ['2027-02-01'],
+        ['2027-03-01'],
       ],
       [
         '+100 Pro, 2027-01-01 to 2027-02-01',
         '+150 Plus, 2027-01-10 to 2028-01-10',
-        '+100 Pro, 2027-02-13 to 2027-03-13',
+        '+50 Pro, 2027-03-01 to 2027-04-01',
       ],
     ],
     [
@@ -331,6 +334,7 @@ it('a subscription that has ended and has nothing left to expire is not looked a
     startedAt: at('2027-01-01'),
     paidUntil: null,
     period: null,
+    granted: {},
   }
   expect(settlePeriods(state, { plan: PRO, before: undefined }, 0, at('2027-01-15')).checkAt).toBeNull()
   expect(settlePeriods(state, { plan: PRO, before: undefined }, 5, at('2027-01-15')).checkAt).toEqual(at('2027-02-01'))
@@ -344,6 +348,7 @@ describe('how an account stands with its plan', () => {
     startedAt: at('2027-01-01'),
     paidUntil: null,
     period: FEBRUARY,
+    granted: {},
   }
   const current = (more: Partial<PeriodState>, plan: Plan, before = plan, now = at('2027-02-14')) =>
     currentPeriodOf({ ...active, ...more }, { plan, before }, 80, now)

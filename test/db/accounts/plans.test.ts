@@ -264,7 +264,7 @@ describe('credits of a plan', () => {
     expect(await linesOf(user)).toEqual([
       'grant 100 → 100 (Left, 2027-01-01 to 2027-02-01)',
       'expire -100 → 0 (Left, left of 2027-01-01 to 2027-02-01)',
-      'grant 100 → 100 (Left, 2027-06-01 to 2027-07-01)',
+      'grant 100 → 100 (Left, 2027-06-10 to 2027-07-10)',
     ])
   })
 
@@ -300,22 +300,96 @@ describe('credits of a plan', () => {
 })
 
 describe('a change of a subscription', () => {
-  it('is settled within the next pass: more credits at once, and periods counted anew after an end', async () => {
-    const [small, large] = [await givenPlan({ name: 'Small' }), await givenPlan({ name: 'Large', credits: 300 })]
-    const user = await givenSubscriber(small, new Date(Date.now() - 1000).toISOString())
-    const subscriptions = operatorSubscriptionStore(context.db)
-    const set = (change: { plan?: string; status?: string; endDate?: Date }) =>
-      subscriptions.set(user.id, { plan: undefined, status: undefined, endDate: undefined, ...change }, END)
-    await settle(new Date())
-    await set({ plan: large.name })
-    await settle(new Date(Date.now() + 1000))
-    expect(await creditsOf(context.db, user)).toBe(300)
-    await set({ endDate: new Date(Date.now() - 1000) })
-    await settle(new Date(Date.now() + 1000))
-    await set({ endDate: END })
-    await settle(new Date(Date.now() + 2000))
-    const amounts = (await ledgerOf(user)).map(({ kind, delta }) => `${kind} ${delta}`)
-    expect(amounts).toEqual(['grant 100', 'grant 200', 'expire -300', 'grant 300'])
+  /** A subscriber whose clock the test sets, and what an operator does to the subscription at a moment. */
+  async function givenChanges(plan: Plan, start: string) {
+    let now = new Date(start)
+    const user = await givenUser(context.db, { credits: 0, subscription: null })
+    const store = operatorSubscriptionStore(context.db, () => now)
+    const at = async (moment: string | Date, act: () => Promise<unknown> = async () => undefined) => {
+      now = new Date(moment)
+      await settle(now)
+      await act()
+      await settle(now)
+    }
+    const set = (change: { plan?: string; status?: string; endDate?: Date }) => () =>
+      store.set(user.id, { plan: undefined, status: undefined, endDate: undefined, ...change }, END)
+    await at(start, set({ plan: plan.name }))
+    return { user, at, set, remove: () => store.remove(user.id) }
+  }
+  const amountsOf = async (user: GivenUser) => (await ledgerOf(user)).map(({ kind, delta }) => `${kind} ${delta}`)
+
+  it('is settled within the next pass, and brings a larger plan the difference at once', async () => {
+    const [small, large] = [await givenPlan(), await givenPlan({ credits: 300 })]
+    const { user, at, set } = await givenChanges(small, '2027-01-01')
+    await at('2027-01-02', set({ plan: large.name }))
+    expect(await amountsOf(user)).toEqual(['grant 100', 'grant 200'])
+  })
+
+  it.each([0, null])(
+    'from month to year and back all year grants what one year does, if %s stay of a period',
+    async (carryOver) => {
+      const month = await givenPlan({ carryOver })
+      const year = await givenPlan({ credits: 1200, period: 'year', carryOver })
+      const { user, at, set } = await givenChanges(month, '2027-01-01')
+      for (let day = 3; day < 360; day += 9)
+        await at(new Date(Date.UTC(2027, 0, day)), set({ plan: (day % 2 ? year : month).name }))
+      const granted = (await ledgerOf(user)).filter(({ kind }) => kind === 'grant')
+      expect(granted.map(({ delta }) => delta)).toEqual([100, 1100])
+    },
+  )
+
+  it('from a year to months leaves the months what is left of the year, and grants what they are worth more', async () => {
+    const [month, year] = [await givenPlan({ credits: 500 }), await givenPlan({ credits: 1200, period: 'year' })]
+    const { user, at, set } = await givenChanges(year, '2027-01-01')
+    await at('2027-01-10', set({ plan: month.name }))
+    await at('2027-04-10')
+    // At the end of each month stays what is for those to come.
+    expect(await amountsOf(user)).toEqual([
+      ...['grant 1200', 'expire -500', 'expire -500', 'grant 300'],
+      ...['expire -500', 'grant 500'],
+    ])
+  })
+
+  it('that takes it away and begins it again grants within the period what expired, and no more', async () => {
+    const plan = await givenPlan()
+    const { user, at, set, remove } = await givenChanges(plan, '2027-01-01')
+    await at('2027-01-05', () => spendForGood(user, 30))
+    for (const day of [6, 7]) {
+      await at(`2027-01-0${day}`, remove)
+      await at(`2027-01-0${day}T12:00:00Z`, set({ plan: plan.name }))
+    }
+    await at('2027-02-01')
+    expect(await amountsOf(user)).toEqual([
+      ...['grant 100', 'charge -30'],
+      ...['expire -70', 'grant 70', 'expire -70', 'grant 70'],
+      ...['expire -70', 'grant 100'],
+    ])
+  })
+
+  it('that lets it end and begin again in the same period grants nothing, and after the period a new one', async () => {
+    const { user, at, set } = await givenChanges(await givenPlan({ carryOver: null }), '2027-01-31')
+    for (const day of [1, 5, 9]) {
+      await at(`2027-02-0${day}`, set({ endDate: new Date(`2027-02-0${day + 1}`) }))
+      await at(`2027-02-0${day + 2 > 9 ? 9 : day + 2}T23:00:00Z`, set({ endDate: END }))
+    }
+    await at('2027-02-20', set({ endDate: new Date('2027-02-21') }))
+    await at('2027-03-10', set({ endDate: END }))
+    await at('2027-04-10')
+    expect((await linesOf(user)).map((line) => line.replace(/Plan [-0-9a-f]+/, 'Plan'))).toEqual([
+      'grant 100 → 100 (Plan, 2027-01-31 to 2027-02-28)',
+      'grant 100 → 200 (Plan, 2027-03-10 to 2027-04-10)',
+      'grant 100 → 300 (Plan, 2027-04-10 to 2027-05-10)',
+    ])
+  })
+
+  it('of the plan itself from months to years begins with the next period', async () => {
+    const plan = await givenPlan({ carryOver: null })
+    const { user, at } = await givenChanges(plan, '2027-01-15')
+    await at('2027-03-20')
+    await givenPlan({ ...plan, credits: 1200, period: 'year' })
+    await at('2027-03-21')
+    await at('2028-04-15')
+    expect(await amountsOf(user)).toEqual(['grant 100', 'grant 100', 'grant 100', 'grant 1200', 'grant 1200'])
   })
 })
 
