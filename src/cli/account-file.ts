@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync'
 import type { ImportedAccount } from '../core/operator/accounts.js'
 import { MAX_CREDITS } from '../core/operator/credits.js'
-import { emailAddress, end, newUsername, wholeNumber, words } from './arguments.js'
+import { emailAddress, end, newUsername, planName, wholeNumber } from './arguments.js'
 import { readText } from './json-file.js'
 import { OperatorError } from './operator-error.js'
 
@@ -47,7 +47,7 @@ function toAccount({ fields }: Line, columns: readonly string[]): ImportedAccoun
     const text = of(name)
     return text === undefined ? undefined : reader(text)
   }
-  const plan = read('plan', words('plan', 100))
+  const plan = read('plan', planName('plan'))
   const endDate = read('until', end('until'))
   if (endDate && plan === undefined) throw new OperatorError('until is the end of a subscription: give a plan, too.')
   return {

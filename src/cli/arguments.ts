@@ -1,5 +1,6 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
+import { planNameProblem, toPlanName } from '../core/accounts/plan.js'
 import { LARGE_GRANT } from '../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
 import { endOf, endOfDay, readMoment } from '../lib/moments.js'
@@ -81,6 +82,20 @@ export const words = (name: string, maxLength: number) => (text: string) => {
   if (isLine(value, maxLength)) return value
   throw new OperatorError(`${name} must be one line of 1 to ${maxLength} characters.`)
 }
+
+/** The name of a subscription's plan. */
+export const planName = (name: string) => (text: string) => {
+  const value = toPlanName(text)
+  const problem = planNameProblem(value)
+  if (problem) throw new OperatorError(`${name} ${problem}.`)
+  return value
+}
+
+/** `option(...UNLISTED)`: where there are plans. */
+export const UNLISTED = [
+  '--unlisted',
+  'the name is meant to be that of no plan: it grants nothing and allows everything',
+] as const
 
 /** `option(...REASON)`: every act is recorded, with its reason. */
 export const REASON = [

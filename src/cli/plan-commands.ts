@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Plan } from '../core/accounts/plan.js'
-import { importPlans, planPrices, requirePlan, retirePlan } from '../core/operator/plans.js'
+import { importPlans, type OperatorPlans, planPrices, requirePlan, retirePlan } from '../core/operator/plans.js'
 import { requireDistinct } from '../http/shared/entries.js'
 import { planOfEntry, toPlanEntry } from '../http/shared/plan-entry.js'
 import { requirePricesOf } from '../process/required-prices.js'
@@ -26,12 +26,13 @@ export function planCommands(program: Command, run: Runner): void {
     .action(run(retire))
 }
 
-async function importFile({ acting, config, db }: Operator, file: string, { reason }: ReasonOption) {
+async function importFile({ acting, config, db, stores }: Operator, file: string, { reason }: ReasonOption) {
   const plans = await readEntries(file, 'plans', planOfEntry)
   requireDistinct('name', plans, ({ name }) => name)
   const unchecked = await requirePricesOf(config, db, planPrices(plans))
   await importPlans(acting(reason), plans)
-  return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.${unchecked}` }
+  const hint = hintOn(await stores.plans.unlistedInUse())
+  return { json: { imported: plans.length }, text: `Imported ${plural(plans.length, 'plan')}.${unchecked}`, hint }
 }
 
 async function listPlans({ stores }: Operator) {
@@ -42,8 +43,19 @@ async function listPlans({ stores }: Operator) {
       plans.map(({ subscribers, ...plan }) => ({ ...planFacts(plan), subscribers })),
       'No plans: import some with "easel plans import FILE.json".',
     ),
+    hint: hintOn(await stores.plans.unlistedInUse()),
   }
 }
+
+const hintOn = (unlisted: Awaited<ReturnType<OperatorPlans['unlistedInUse']>>): string | undefined =>
+  unlisted.length === 0
+    ? undefined
+    : `\nSubscriptions with these names grant nothing and allow everything, because no plan has them: ${unlisted
+        .map(({ name, accounts, nearest }) => {
+          const meant = nearest === undefined ? '' : `, near "${nearest}"`
+          return `"${name}" (${plural(accounts, 'account')}${meant})`
+        })
+        .join(', ')}. "easel subscription set USERNAME --plan NAME" changes one.`
 
 async function showPlan({ stores }: Operator, name: string) {
   const plan = await requirePlan(stores, name)

@@ -21,12 +21,13 @@ import {
   emailAddress,
   end,
   newUsername,
+  planName,
   REASON,
   type ReasonOption,
   requireMeant,
   subscriptionStatus,
+  UNLISTED,
   wholeNumber,
-  words,
   YES,
 } from './arguments.js'
 import type { Operator, Runner } from './connection.js'
@@ -48,7 +49,8 @@ export function userCommands(program: Command, run: Runner, { readPassword, conf
     .description('create a user, with 0 credits and no subscription unless told otherwise')
     .argument('<username>', 'letters, digits and . _ @ + -', newUsername)
     .option('--credits <n>', 'credits to begin with', wholeNumber('--credits', 0, MAX_CREDITS))
-    .option('--plan <name>', 'start an active subscription to this plan', words('--plan', 100))
+    .option('--plan <name>', 'start an active subscription to this plan', planName('--plan'))
+    .option(...UNLISTED)
     .option('--until <date>', 'its end, a day or a moment (default: in one year)', end('--until'))
     .option('--email <address>', 'where sign-in links for the website are sent', emailAddress)
     .option('--operator', 'may open the operator pages of the website')
@@ -59,6 +61,7 @@ export function userCommands(program: Command, run: Runner, { readPassword, conf
     .command('import <file>')
     .description('create the users of a CSV file, and change those of the same name; all or nothing')
     .option('--dry-run', 'only say what it would do')
+    .option(...UNLISTED)
     .option(...REASON)
     .action(run(importUsers))
   user
@@ -91,7 +94,8 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .description('what a user is subscribed to')
     .command('set <username>')
     .description('start or change a subscription; what is not given stays unchanged')
-    .option('--plan <name>', 'the plan', words('--plan', 100))
+    .option('--plan <name>', 'the plan', planName('--plan'))
+    .option(...UNLISTED)
     .option('--status <status>', 'active, canceled, past_due, …; only "active" may generate', subscriptionStatus)
     .option('--until <date>', 'its end, a day or a moment (default for a new one: in one year)', end('--until'))
     .option('--none', 'remove the subscription')
@@ -99,7 +103,11 @@ export function subscriptionCommands(program: Command, run: Runner): void {
     .action(run(changeSubscription))
 }
 
-type SubscriptionOptions = ReasonOption & { readonly plan?: string; readonly until?: Date }
+interface UnlistedOption {
+  readonly unlisted?: boolean
+}
+
+type SubscriptionOptions = ReasonOption & UnlistedOption & { readonly plan?: string; readonly until?: Date }
 type CreateOptions = SubscriptionOptions & {
   readonly credits?: number
   readonly email?: string
@@ -108,22 +116,23 @@ type CreateOptions = SubscriptionOptions & {
 }
 
 const createUser = (confirm: Confirm) => async (operating: Operator, username: string, options: CreateOptions) => {
-  const { credits = 0, plan, until, email, operator, yes = false, reason } = options
+  const { credits = 0, plan, until, email, operator, yes = false, reason, unlisted } = options
   if (until && plan === undefined) throw new OperatorError('--until is the end of a subscription: give --plan too.')
   await requireMeant(credits, yes, confirm)
   const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
   const role = operator ? 'operator' : 'subscriber'
-  const user = await createAccount(operating.acting(reason), { username, credits, subscription, email, role })
+  const account = { username, credits, subscription, email, role } as const
+  const user = await createAccount(operating.acting(reason), account, unlisted)
   const json = jsonOf(user, 'id', 'username', 'credits', 'subscription')
   const hint = `\nWithout a subscription ${username} cannot make images: "easel subscription set ${username} --plan NAME" begins one.`
   return { json, text: facts(userFacts(user)), ...(plan === undefined && { hint }) }
 }
 
-type ImportOptions = ReasonOption & { readonly dryRun?: boolean }
+type ImportOptions = ReasonOption & UnlistedOption & { readonly dryRun?: boolean }
 
-async function importUsers({ acting }: Operator, file: string, { dryRun = false, reason }: ImportOptions) {
+async function importUsers({ acting }: Operator, file: string, { dryRun = false, reason, unlisted }: ImportOptions) {
   const accounts = await readAccountFile(file)
-  const outcomes = await importAccounts(acting(reason), accounts, dryRun)
+  const outcomes = await importAccounts(acting(reason), accounts, dryRun, unlisted)
   const users = accounts.map(({ username }, n) => ({ username, outcome: outcomes[n] as ImportOutcome }))
   const told = `${dryRun ? 'This would be: ' : ''}${sayCounts(outcomes)}.`
   return {
@@ -192,7 +201,7 @@ async function deleteUser(operator: Operator, name: string, { purge = false, rea
 type SetOptions = SubscriptionOptions & { readonly status?: string; readonly none?: boolean }
 
 async function changeSubscription({ acting }: Operator, name: string, options: SetOptions) {
-  const { none, plan, status, until, reason } = options
+  const { none, plan, status, until, reason, unlisted } = options
   const isEmpty = plan === undefined && status === undefined && until === undefined
   if (none && !isEmpty) throw new OperatorError('--none takes the subscription away: give it alone.')
   if (!none && isEmpty) throw new OperatorError('Nothing to set: give --plan, --status, --until or --none.')
@@ -200,7 +209,8 @@ async function changeSubscription({ acting }: Operator, name: string, options: S
     const username = await removeSubscription(acting(reason), name)
     return { json: { username, subscription: null }, text: `${username} has no subscription.` }
   }
-  const { username, subscription } = await setSubscription(acting(reason), name, { plan, status, endDate: until })
+  const change = { plan, status, endDate: until }
+  const { username, subscription } = await setSubscription(acting(reason), name, change, unlisted)
   return {
     json: { username, subscription },
     text: facts({ username, ...subscriptionFacts(subscription) }),

@@ -17,6 +17,30 @@ export const isBlank = (text: string): boolean =>
 export const isLine = (text: string, maxLength: number): boolean =>
   isStorable(text) && [...text].length <= maxLength && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && !isBlank(text)
 
+// Where emoji, and letters of scripts that join them, need what is drawn as nothing.
+const JOINED =
+  /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)(?:\u200d|\ufe0e|\ufe0f)|(?<=[#*0-9])\ufe0f(?=\u20e3)|(?<=[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}]\p{M}*)[\u200c\u200d](?=\p{L})/gu
+
+/**
+ * Whether people see all of it, in its order: it has no control characters, none that change the direction of text, none
+ * that are drawn as nothing or differently everywhere.
+ */
+export const isPlain = (text: string): boolean =>
+  !/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(text.replace(JOINED, ''))
+
+// Letters of other scripts that are drawn like Latin ones.
+const DRAWN_LIKE = { from: 'авекмнорстухіјѕԁԛԝαεικνορτυχ', to: 'abekmhopctyxijsdqwaeikvoptux' }
+
+/** The same for texts that people take for each other: of another case, with other blanks, letters that look alike. */
+export const readingOf = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\p{C}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .replace(/./gu, (letter) => DRAWN_LIKE.to[DRAWN_LIKE.from.indexOf(letter)] ?? letter)
+    .replace(/\s+/g, ' ')
+    .trim()
+
 /** As much of a text as has a place; `…` says that there is more. @param length in characters */
 export function beginningOf(text: string, length: number): string {
   const letters = [...text]

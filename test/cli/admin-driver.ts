@@ -37,6 +37,7 @@ export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> =
   'user create': ({ args: [username], options }) => ({
     ...post('/accounts', {
       ...{ username, credits: number(options.credits), plan: options.plan, until: options.until },
+      ...{ unlisted: options.unlisted },
       ...{ email: options.email, role: options.operator && 'operator', ...asked(options) },
     }),
     shown: ({ id, username, credits, subscription }) => ({ id, username, credits, subscription }),
@@ -60,10 +61,10 @@ export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> =
     ...patch(`/accounts/${part(name)}`, { role, ...asked(options) }),
     shown: ({ username, role }) => ({ username, role }),
   }),
-  'subscription set': ({ args: [name], options: { plan, status, until, none, ...options } }) => {
+  'subscription set': ({ args: [name], options: { plan, status, until, none, unlisted, ...options } }) => {
     const path = `/accounts/${part(name)}/subscription`
     if (none) return plan || status || until ? undefined : { method: 'DELETE', path }
-    return { method: 'PUT', path, body: { plan, status, until, ...asked(options) } }
+    return { method: 'PUT', path, body: { plan, status, until, unlisted, ...asked(options) } }
   },
   'credits grant': ({ args: [name, n], options }) =>
     post(`/accounts/${part(name)}/credits/grants`, {
@@ -133,7 +134,12 @@ export const CALLS: Readonly<Record<string, (line: Line) => Call | undefined>> =
     const accounts = rowsIn(file)
     return (
       accounts && {
-        ...post('/accounts/import', { accounts, dry_run: options['dry-run'] === true, reason: options.reason }),
+        ...post('/accounts/import', {
+          accounts,
+          dry_run: options['dry-run'] === true,
+          unlisted: options.unlisted,
+          reason: options.reason,
+        }),
         shown: ({ accounts: users, ...rest }) => ({ ...rest, users }),
       }
     )
@@ -219,6 +225,7 @@ const query = (fields: Readonly<Record<string, unknown>>) => {
 
 const FLAGS = [
   'dry-run',
+  'unlisted',
   'yes',
   'purge',
   'none',

@@ -128,6 +128,77 @@ describe('plans show and retire', () => {
   })
 })
 
+describe('a name that no plan has', () => {
+  const csvOf = async (...lines: string[]) => {
+    const path = join(easel.storage, `${crypto.randomUUID()}.csv`)
+    await writeFile(path, lines.join('\n'))
+    return path
+  }
+  const planOf = async (name: string) => (await easel.json(`user show ${name}`)).subscription?.plan
+  const meant = 'or give --unlisted to begin a subscription that grants nothing and allows everything.'
+
+  it('is refused with the one that is near, unless it is said to be meant', async () => {
+    await imported({ ...BASIC, name: 'Studio Plus' })
+    const user = await givenUser(easel.db, { subscription: null })
+    for (const slip of ['Studio Puls', 'studio plus', 'Studio  Plus', 'Studio\u00a0Plus', 'Ѕtudio Plus', 'StudioPlus'])
+      for (const command of [
+        ['user', 'create', 'slip', '--plan', slip],
+        ['subscription', 'set', user.username, '--plan', slip],
+      ])
+        expect(await easel.error(command)).toBe(`There is no plan "${slip}": write "Studio Plus", ${meant}`)
+    expect(await easel.error(['user', 'create', 'slip', '--plan', 'Kolkhoz'])).toMatch(
+      /^There is no plan "Kolkhoz": name one of ".+", or give --unlisted to begin/,
+    )
+    expect(await easel.error('user show slip')).toMatch(/^No user/)
+    await easel.json(['user', 'create', 'guest', '--plan', 'Guests', '--unlisted'])
+    expect(await planOf('guest')).toBe('Guests')
+    // What it has already is not asked about.
+    await easel.json('subscription set guest --plan Guests --until 2099-01-01')
+    await easel.json(['subscription', 'set', user.username, '--plan', ' Studio Plus '])
+    expect(await planOf(user.username)).toBe('Studio Plus')
+    expect(await easel.text('plans list')).toContain('because no plan has them: "Guests" (1 account)')
+  })
+
+  it('is refused in a file of users, of which nothing is done, and kept where a user has it', async () => {
+    await imported({ ...BASIC, name: 'Class' })
+    await easel.json(['user', 'create', 'pupil', '--plan', 'Clas', '--unlisted'])
+    const file = await csvOf('name,plan', 'first,Class', 'second,Clsas')
+    for (const more of [[], ['--dry-run']])
+      expect(await easel.error(['user', 'import', file, ...more])).toBe(
+        `User "second": there is no plan "Clsas": write "Class", ${meant}`,
+      )
+    expect(await easel.error('user show first')).toMatch(/^No user/)
+    await easel.json(['user', 'import', await csvOf('name,plan,email', 'pupil,Clas,pupil@example.com')])
+    await easel.json(['user', 'import', file, '--unlisted'])
+    expect(await planOf('second')).toBe('Clsas')
+  })
+
+  it('is refused where people do not see all of it, or its letters are not in UTF-8', async () => {
+    const unseen = 'must have no characters that nobody sees or that change the direction of text: write it again.'
+    for (const hidden of ['\u202eorP', 'P\u200bro', 'Pro\u2066', 'Pr\u00ado'])
+      for (const [at, command] of [
+        ['--plan', ['user', 'create', 'hidden', '--unlisted', '--plan', hidden]],
+        ['--plan', ['subscription', 'set', 'hidden', '--unlisted', '--plan', hidden]],
+        ['Line 2: plan', ['user', 'import', await csvOf('name,plan', `hidden,${hidden}`)]],
+        ['Entry 1: name', ['plans', 'import', await fileOf([{ ...BASIC, name: hidden }])]],
+      ] as const)
+        expect(await easel.error([...command])).toBe(`${at} ${unseen}`)
+    const path = await csvOf()
+    await writeFile(path, Buffer.from('name,plan\nlatin,Caf\u00e9\n', 'latin1'))
+    expect(await easel.error(['user', 'import', path])).toMatch(/UTF-8/)
+  })
+
+  it('cannot become a plan beside one that people would take for it', async () => {
+    await imported({ ...BASIC, name: 'Gallery' })
+    for (const alike of ['gallery', 'Gаllery', 'GALLERY'])
+      expect(await easel.error(['plans', 'import', await fileOf([{ ...BASIC, name: alike }])])).toBe(
+        `People would take plan "${alike}" for "Gallery": choose a name that reads differently.`,
+      )
+    await imported({ ...BASIC, name: ' Gallery ', credits: 7 })
+    expect(await easel.json('plans show Gallery')).toMatchObject({ credits: 7 })
+  })
+})
+
 describe('credits adjust', () => {
   it('corrects a balance, down to 0 unless told otherwise, and says what it took', async () => {
     const { username } = await givenUser(easel.db, { credits: 10 })

@@ -1,5 +1,21 @@
 /** Plans, and what a subscription is granted in the course of its periods. */
 
+import { isLine, isPlain } from '../../lib/text.js'
+
+const MAX_NAME_LENGTH = 100
+
+/** A plan's name as it is kept, of what somebody has written. */
+export const toPlanName = (text: string): string => text.trim().normalize('NFC')
+
+/** Why it cannot be a plan's name: the end of a sentence without its full stop. Undefined: it can be one. */
+export function planNameProblem(name: string): string | undefined {
+  if (!isLine(name, MAX_NAME_LENGTH)) return `must be one line of 1 to ${MAX_NAME_LENGTH} characters`
+  if (name.includes('\ufffd')) return 'has letters that are not in UTF-8: write them again, or save the file as UTF-8'
+  return isPlain(name)
+    ? undefined
+    : 'must have no characters that nobody sees or that change the direction of text: write it again'
+}
+
 /** About a century. */
 export const MAX_RETAINED_DAYS = 36_500
 
@@ -25,7 +41,7 @@ export interface Plan {
   readonly retainImagesDays: number | null
   /** Whether people can buy it on the website; then it has a price. */
   readonly forSale: boolean
-  /** Since then nobody can begin it; who has it keeps it. Null: it is not retired. */
+  /** Since then nobody can buy it; who has it keeps it, and operators may still give it. Null: it is not retired. */
   readonly retiredAt: Date | null
   /** What it costs: a price of the payment provider. */
   readonly price: string | null

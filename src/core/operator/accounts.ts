@@ -7,6 +7,7 @@ import { AppError, invalidParameter } from '../errors.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import type { Acting } from './acting.js'
 import { type CancelStores, endGeneration } from './generations.js'
+import { type PlanStores, requireListed, unlistedPlan } from './plans.js'
 
 /** An account in the operator's list. */
 export interface ListedAccount {
@@ -114,11 +115,18 @@ export const accountDeleted = (username: string) => new AppError('not_found', `U
 const emailTaken = (email: string) =>
   new AppError('invalid_request', `Another user has the address ${email}.`, { parameter: 'email' })
 
-/** @throws invalid_request */
-export async function createAccount(acting: Acting<AccountStores>, account: NewAccount): Promise<AdministeredAccount> {
-  const { username, email = '' } = account
+/** @param isUnlisted the name of its plan is meant to be that of none. @throws invalid_request */
+export async function createAccount(
+  acting: Acting<AccountStores & PlanStores>,
+  account: NewAccount,
+  isUnlisted = false,
+): Promise<AdministeredAccount> {
+  const { username, email = '', subscription } = account
   const created = await acting.recorded(
-    ({ accounts }) => accounts.create(account),
+    async (stores) => {
+      if (subscription) await requireListed(stores, subscription.plan, isUnlisted)
+      return stores.accounts.create(account)
+    },
     (it) => ('id' in it ? ['created user', username] : undefined),
   )
   if ('id' in created) return requireAccount(acting.stores, username)
@@ -126,14 +134,22 @@ export async function createAccount(acting: Acting<AccountStores>, account: NewA
   throw new AppError('invalid_request', `User "${username}" already exists.`)
 }
 
-/** Resolves to what became of each account, in their order. @throws invalid_request */
+/**
+ * Resolves to what became of each account, in their order.
+ * @param isUnlisted names of plans are meant that are those of none
+ * @throws invalid_request
+ */
 export async function importAccounts(
-  acting: Acting<AccountStores>,
+  acting: Acting<AccountStores & PlanStores>,
   imported: readonly ImportedAccount[],
   dryRun: boolean,
+  isUnlisted = false,
 ) {
   const done = await acting.recorded(
-    ({ accounts }) => accounts.import(imported, dryRun),
+    async (stores) => {
+      if (!isUnlisted) await requireAllListed(stores, imported)
+      return stores.accounts.import(imported, dryRun)
+    },
     (it) => {
       if (dryRun || !('outcomes' in it)) return undefined
       const { created, changed } = countsOf(it.outcomes)
@@ -147,6 +163,22 @@ export async function importAccounts(
     `Another user than "${username}" has the address ${email}, so nothing was imported.`,
     { parameter: 'email' },
   )
+}
+
+/** What an account has already is not asked about again. */
+async function requireAllListed(
+  { accounts, plans }: AccountStores & PlanStores,
+  imported: readonly ImportedAccount[],
+): Promise<void> {
+  const names = new Set(imported.flatMap(({ subscription }) => subscription?.plan ?? []))
+  const unlisted = new Map((await plans.unlisted([...names])).map((it) => [it.name, it]))
+  if (unlisted.size === 0) return
+  for (const { username, subscription } of imported) {
+    const its = subscription && unlisted.get(subscription.plan)
+    const account = its && (await accounts.find(username))
+    const has = account && !account.deletedAt && account.subscription?.plan === its?.name
+    if (its && !has) throw unlistedPlan(its, username)
+  }
 }
 
 export const countsOf = (outcomes: readonly ImportOutcome[]) =>

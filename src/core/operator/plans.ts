@@ -20,14 +20,54 @@ export interface OperatorPlans {
   import(plans: readonly Plan[]): Promise<PlanRefusal | undefined>
   /** Resolves to when it was retired first; undefined: there is no such plan. */
   retire(name: string): Promise<Date | undefined>
+  /** Of these names those that no plan has. Where there are no plans at all, none. */
+  unlisted(names: readonly string[]): Promise<readonly UnlistedPlan[]>
+  /** Names that subscriptions have and no plan has. Where there are no plans at all, none. */
+  unlistedInUse(): Promise<readonly (UnlistedPlan & { readonly accounts: number })[]>
+}
+
+/** A name that no plan has. */
+export interface UnlistedPlan {
+  readonly name: string
+  /** The plan that is most likely meant; undefined: none is near. */
+  readonly nearest: string | undefined
+  /** Some plans that there are. */
+  readonly plans: readonly string[]
 }
 
 export type PlanRefusal =
   | { readonly plan: string; readonly model: number }
   | { readonly plan: string; readonly other: string; readonly price: string }
+  | { readonly plan: string; readonly alike: string }
 
 export interface PlanStores {
   readonly plans: OperatorPlans
+}
+
+/**
+ * Where there are plans, a subscription names one of them, unless its name is meant to be none.
+ * @param isMeant whether the operator has said so
+ * @param owner whose subscription it is to be, where there are several
+ * @throws invalid_request with the nearest name
+ */
+export async function requireListed(
+  { plans }: PlanStores,
+  name: string,
+  isMeant: boolean,
+  owner?: string,
+): Promise<void> {
+  const [unlisted] = isMeant ? [] : await plans.unlisted([name])
+  if (unlisted) throw unlistedPlan(unlisted, owner)
+}
+
+export function unlistedPlan({ name, nearest, plans }: UnlistedPlan, owner?: string): AppError {
+  const which = nearest === undefined ? `name one of ${plans.map((it) => `"${it}"`).join(', ')}` : `write "${nearest}"`
+  const whose = owner === undefined ? 'There' : `User "${owner}": there`
+  return new AppError(
+    'invalid_request',
+    `${whose} is no plan "${name}": ${which}, or give unlisted to begin a subscription that grants nothing and allows everything.`,
+    { parameter: 'unlisted' },
+  )
 }
 
 /** @throws not_found */
@@ -58,6 +98,11 @@ export async function importPlans(acting: Acting<PlanStores>, imported: readonly
       'invalid_request',
       `Plan "${refused.plan}" names model version ${refused.model}, which there is not.`,
       { parameter: 'model_version_id' },
+    )
+  if (refused && 'alike' in refused)
+    throw new AppError(
+      'invalid_request',
+      `People would take plan "${refused.plan}" for "${refused.alike}": choose a name that reads differently.`,
     )
   if (refused)
     throw new AppError(

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
+import { planNameProblem, toPlanName } from '../../core/accounts/plan.js'
 import { invalidParameter } from '../../core/errors.js'
 import {
   type AdministeredAccount,
@@ -24,7 +25,18 @@ const EMAIL = 'email must be an address like alice@example.com.'
 export const email = z.email(EMAIL).max(254, EMAIL)
 const STATUS = 'status must be lowercase letters and underscores, like active or past_due.'
 const role = field.choice('role', ['subscriber', 'operator'])
-export const plan = admin.line('plan', 100)
+export const plan = z
+  .string('plan must be one line of 1 to 100 characters.')
+  .transform(toPlanName)
+  .superRefine((it, context) => {
+    const problem = planNameProblem(it)
+    if (problem) context.addIssue({ code: 'custom', message: `plan ${problem}.` })
+  })
+  .meta({ type: 'string', minLength: 1, maxLength: 100 })
+export const unlisted = z
+  .boolean('unlisted must be true or false.')
+  .optional()
+  .describe('The name is meant to be that of no plan; needed where there are plans, and it is none of them')
 
 const subscription = z.object({ status: z.string(), plan: z.string(), endDate: z.iso.datetime() })
 
@@ -92,6 +104,7 @@ const createSchema = {
     username,
     credits: admin.amount('credits', 0).optional(),
     plan: plan.optional().describe('Begins an active subscription to it'),
+    unlisted,
     until: admin.end('until').optional(),
     email: email.optional(),
     role: role.optional(),
@@ -171,6 +184,7 @@ const setSubscriptionSchema = {
   params: admin.ofAccount,
   body: field.body({
     plan: plan.optional(),
+    unlisted,
     status: z
       .string(STATUS)
       .regex(/^[a-z][a-z_]{0,39}$/, STATUS)
@@ -211,15 +225,16 @@ export function accountRoutes(app: App, ports: AccountPorts): void {
   })
 
   app.post('/accounts', { config, schema: createSchema }, (request, reply) => {
-    const { username, credits = 0, plan, until, email, role = 'subscriber', meant } = request.body
+    const { username, credits = 0, plan, until, email, role = 'subscriber', meant, unlisted } = request.body
     if (until && plan === undefined)
       throw invalidParameter('until', 'until is the end of a subscription: give plan, too.')
     admin.requireMeant(credits, meant)
     admin.requireMayAdminister(request, { role })
     const subscription = plan === undefined ? undefined : { plan, endDate: until ?? inOneYear() }
+    const account = { username, credits, subscription, email, role }
     return act(request, reply, ports, async (acting) => ({
       status: 201,
-      body: accountView(await createAccount(acting, { username, credits, subscription, email, role })),
+      body: accountView(await createAccount(acting, account, unlisted)),
     }))
   })
 
@@ -264,11 +279,11 @@ export function accountRoutes(app: App, ports: AccountPorts): void {
   })
 
   app.put('/accounts/:name/subscription', { config, schema: setSubscriptionSchema }, (request, reply) => {
-    const { plan, status, until: endDate } = request.body
+    const { plan, status, until: endDate, unlisted } = request.body
     if (plan === undefined && status === undefined && endDate === undefined)
       throw invalidParameter('plan', 'Nothing to set: give plan, status or until.')
     return act(request, reply, ports, async (acting) => ({
-      body: await setSubscription(acting, request.params.name, { plan, status, endDate }),
+      body: await setSubscription(acting, request.params.name, { plan, status, endDate }, unlisted),
     }))
   })
 

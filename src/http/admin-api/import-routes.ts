@@ -5,7 +5,7 @@ import { entriesOf, requireDistinct } from '../shared/entries.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
 import * as field from '../shared/fields.js'
-import { email, plan, username } from './account-routes.js'
+import { email, plan, unlisted, username } from './account-routes.js'
 import { type ActPorts, act } from './acts.js'
 import * as admin from './admin-fields.js'
 
@@ -54,6 +54,7 @@ const importSchema = {
       .max(MOST_ACCOUNTS, `At most ${MOST_ACCOUNTS} accounts at once.`)
       .describe('As the lines of the file have them'),
     dry_run: z.boolean('dry_run must be true or false.').default(false).describe('Only say what it would do'),
+    unlisted,
     reason: admin.reason,
   }),
   response: {
@@ -76,7 +77,7 @@ export function importRoutes(app: App, ports: ActPorts): void {
   const { accounts: store } = ports.administration
   const route = { config: admin.OF_ACCOUNTS, bodyLimit: admin.IMPORT_LIMIT, schema: importSchema }
   app.post('/accounts/import', route, async (request, reply) => {
-    const { dry_run: dryRun } = request.body
+    const { dry_run: dryRun, unlisted } = request.body
     const accounts = await entriesOf(request.body.accounts, accountOf)
     requireDistinct('name', accounts, (it) => it.username, ignoringCase)
     requireDistinct('email', accounts, (it) => it.email, ignoringCase)
@@ -86,7 +87,7 @@ export function importRoutes(app: App, ports: ActPorts): void {
         if (found && !found.deletedAt) admin.requireMayAdminister(request, found)
       }
     return act(request, reply, ports, async (acting) => {
-      const outcomes = await importAccounts(acting, accounts, dryRun)
+      const outcomes = await importAccounts(acting, accounts, dryRun, unlisted)
       const done = accounts.map(({ username }, n) => ({ username, outcome: outcomes[n] ?? 'unchanged' }))
       return { body: { dry_run: dryRun, ...countsOf(outcomes), accounts: done } }
     })

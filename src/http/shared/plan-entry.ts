@@ -1,8 +1,7 @@
 /** An entry of an import of plans: JSON's names on one side, the core's on the other. */
 import { z } from 'zod'
-import { MAX_RETAINED_DAYS, type Plan } from '../../core/accounts/plan.js'
+import { MAX_RETAINED_DAYS, type Plan, planNameProblem, toPlanName } from '../../core/accounts/plan.js'
 import { AppError } from '../../core/errors.js'
-import { isLine } from '../../lib/text.js'
 
 const CREDITS = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 const credits = z.int(CREDITS).min(0, CREDITS)
@@ -19,7 +18,11 @@ export const RETIRED = 'must be a time like 2027-01-31T12:00:00Z; without it the
 
 export const name = z
   .string('must be a text')
-  .refine((it) => isLine(it, 100), 'must be one line of 1 to 100 characters')
+  .transform(toPlanName)
+  .superRefine((it, context) => {
+    const message = planNameProblem(it)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
 
 const entry = z.strictObject({
   name,

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
+import { planNameProblem, toPlanName } from '../../core/accounts/plan.js'
 import { AppError } from '../../core/errors.js'
 import { clearLeftovers } from '../../core/generations/cancel.js'
 import { type Acting, actingAs } from '../../core/operator/acting.js'
@@ -18,6 +19,30 @@ export const line = (maxLength: number, problem: string) =>
     .catch('')
     .transform((text) => text.trim())
     .refine((text) => isLine(text, maxLength), problem)
+
+/** The name of a subscription's plan. @param isOptional it may be empty */
+export const planName = ({ isOptional }: { readonly isOptional: boolean }) =>
+  z
+    .string()
+    .catch('')
+    .transform(toPlanName)
+    .superRefine((name, context) => {
+      const problem = name === '' && isOptional ? undefined : planNameProblem(name)
+      if (problem) context.addIssue({ code: 'custom', message: `The plan ${problem}.` })
+    })
+
+/** What the box is called by which a plan may be none of those that there are. */
+export const tickUnlisted = {
+  unlisted: (message: string) => message.replace('give unlisted to begin', 'tick the box to begin'),
+}
+
+/** Where there are plans: says that a name is meant to be that of none. */
+export const UnlistedTick = () => (
+  <label class="row">
+    <input name="unlisted" type="checkbox" value="yes" /> The name is that of no plan: it grants nothing and allows
+    everything
+  </label>
+)
 
 const WHY = `Say why in one line of 1 to ${MAX_REASON_LENGTH} characters: it is kept in the log.`
 

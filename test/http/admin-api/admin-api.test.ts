@@ -6,6 +6,7 @@ import { reconcileStore } from '../../../src/db/generations/reconcile.js'
 import { administration } from '../../../src/db/operator/administration.js'
 import { SECRET_KEY, startStripeStandIn } from '../../stand-ins/stripe/stripe-stand-in.js'
 import { call } from '../../support/client.js'
+import { givenPlan } from '../../support/given-plan.js'
 import { creditsOf, givenGeneration, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
 import { unrecordable } from '../../support/unrecordable.js'
@@ -380,5 +381,36 @@ describe('a failed generation', () => {
       'asked to run it again',
     ])
     expect((await send(key, 'POST', `/generations/${id}/run-again`, { reason: 'why' }, headers)).status).toBe(422)
+  })
+})
+
+// The last one: from here on there are plans.
+describe('a name that no plan has', () => {
+  it('is refused by each request that names a plan, unless it is said to be meant', async () => {
+    const { key } = await givenOperatorKey('accounts')
+    const { db } = context.service
+    const { name } = await givenPlan(db, { name: `Academy ${randomUUID()}` })
+    const user = await givenUser(db, { subscription: null })
+    const username = `unlisted-${randomUUID().slice(0, 8)}`
+    const requests = (plan: string, more: object) =>
+      [
+        ['POST', '/accounts', { username, plan, ...more }],
+        ['PUT', `/accounts/${user.username}/subscription`, { plan, ...more }],
+        ['POST', '/accounts/import', { accounts: [{ name: `${username}-2`, plan }], ...more }],
+      ] as const
+    for (const [method, path, body] of requests(name.toLowerCase(), {})) {
+      const answer = await send(key, method, path, body)
+      expect(answer.status).toBe(400)
+      expect(answer.body.error).toContain(
+        `here is no plan "${name.toLowerCase()}": write "${name}", or give unlisted to`,
+      )
+    }
+    for (const [method, path, body] of requests(`${name}\u202e`, { unlisted: true }))
+      expect(await send(key, method, path, body)).toMatchObject({
+        status: 400,
+        body: { error: expect.stringContaining('plan must have no characters that nobody sees') },
+      })
+    for (const [method, path, body] of requests('Guests', { unlisted: true }))
+      expect((await send(key, method, path, body)).status).toBeLessThan(300)
   })
 })

@@ -302,7 +302,29 @@ it('the card of the subscription shows its running period, and offers the plans 
   expect((await see(pageOf(await givenUser(db)))).html).not.toContain('Granted in it')
 })
 
+const problemIn = (html: string) => textOf(/<p class="problem"[^>]*>(.*?)<\/p>/s.exec(html)?.[1] ?? '')
+
 describe('an operator', () => {
+  it('is told the plan that is near a name of none, and may mean that name', async () => {
+    const { db } = context.service
+    const { name } = await givenPlan(db, { name: `Studio ${crypto.randomUUID()}` })
+    const user = await givenUser(db, { subscription: { plan: 'Former' } })
+    const has = async () =>
+      (await db.pool.query('SELECT plan FROM subscriptions WHERE user_id = $1', [user.id])).rows[0].plan
+    const form = { status: 'active', end_date: '' }
+    const refused = await act(user, 'subscription', { ...form, plan: name.replace('Studio', 'studoi') })
+    expect(refused.status).toBe(400)
+    expect(problemIn(refused.html)).toContain(`write "${name}", or tick the box to begin a subscription that grants`)
+    expect((await act(user, 'subscription', { ...form, plan: `${name}\u202e` })).status).toBe(400)
+    // What it has already is not asked about.
+    expect((await act(user, 'subscription', { ...form, plan: 'Former' })).status).toBe(303)
+    expect(await has()).toBe('Former')
+    expect((await act(user, 'subscription', { ...form, plan: 'Guest', unlisted: 'yes' })).status).toBe(303)
+    expect(await has()).toBe('Guest')
+    expect((await act(user, 'subscription', { ...form, plan: ` ${name} ` })).status).toBe(303)
+    expect(await has()).toBe(name)
+  })
+
   it('revokes a key of the user, which is refused at the next request, and no key of anybody else', async () => {
     const { db, url } = context.service
     const [user, other] = [await givenUser(db), await givenUser(db)]
@@ -344,11 +366,11 @@ describe('an operator', () => {
     const { db, url } = context.service
     const user = await givenUser(db, { subscription: null })
     const shown = async () => (await call(url, 'GET', '/api/v1/account', { key: user.key })).body.subscription
-    const plan = { plan: 'Studio', status: 'active' }
+    const plan = { plan: 'Studio', status: 'active', unlisted: 'yes' }
     expect((await act(user, 'subscription', { ...plan, end_date: '' })).status).toBe(303)
     const begun = await shown()
     expect(begun).toMatchObject({ status: 'active', plan: 'Studio' })
-    const sameDay = { plan: 'Solo', status: 'past_due', end_date: begun.endDate.slice(0, 10) }
+    const sameDay = { ...plan, plan: 'Solo', status: 'past_due', end_date: begun.endDate.slice(0, 10) }
     expect((await act(user, 'subscription', sameDay)).status).toBe(303)
     expect(await shown()).toEqual({ status: 'past_due', plan: 'Solo', endDate: begun.endDate })
     for (const wrong of [{ plan: '' }, { status: 'Active' }, { end_date: '2027-02-30' }])
@@ -362,7 +384,7 @@ describe('an operator', () => {
     const { db, url } = context.service
     const user = await givenUser(db)
     const shown = async () => (await call(url, 'GET', '/api/v1/account', { key: user.key })).body.subscription
-    const plan = { plan: 'Studio', status: 'active' }
+    const plan = { plan: 'Studio', status: 'active', unlisted: 'yes' }
     const today = new Date().toISOString().slice(0, 10)
     for (const end_date of ['2091-05-06', today]) {
       expect((await act(user, 'subscription', { ...plan, end_date })).status).toBe(303)

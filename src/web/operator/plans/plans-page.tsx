@@ -3,7 +3,14 @@ import { z } from 'zod'
 import type { SignedIn } from '../../../core/accounts/session.js'
 import type { ModelVersion } from '../../../core/catalog/model-version.js'
 import { invalidParameter } from '../../../core/errors.js'
-import { importPlans, type ListedPlan, noSuchPlan, planPrices, retirePlan } from '../../../core/operator/plans.js'
+import {
+  importPlans,
+  type ListedPlan,
+  noSuchPlan,
+  type OperatorPlans,
+  planPrices,
+  retirePlan,
+} from '../../../core/operator/plans.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { planOfEntry } from '../../../http/shared/plan-entry.js'
 import { sendPage } from '../../parts/layout.js'
@@ -26,12 +33,14 @@ interface PlansPageProps {
   readonly models: readonly ModelVersion[]
   /** The plan that the form changes; undefined: it adds one. */
   readonly existing: ListedPlan | undefined
+  /** Names that subscriptions have and no plan has. */
+  readonly unlisted: Awaited<ReturnType<OperatorPlans['unlistedInUse']>>
   readonly form: PlanForm
   readonly done?: string | undefined
   readonly problem?: string | undefined
 }
 
-const PlansPage = ({ signedIn, isSelling, plans, done, problem, ...props }: PlansPageProps) => (
+const PlansPage = ({ signedIn, isSelling, plans, unlisted, done, problem, ...props }: PlansPageProps) => (
   <OperatorLayout
     title="Plans"
     signedIn={signedIn}
@@ -56,6 +65,23 @@ const PlansPage = ({ signedIn, isSelling, plans, done, problem, ...props }: Plan
         <Row plan={plan} />
       ))}
     </Table>
+    {unlisted.length > 0 && (
+      <div class="card stack">
+        <p>These subscriptions name no plan, so they grant nothing and allow everything:</p>
+        <ul>
+          {unlisted.map(({ name, accounts, nearest }) => (
+            <li>
+              <bdi>{name}</bdi>: {counted(accounts, 'account')}
+              {nearest !== undefined && (
+                <>
+                  ; <bdi>{nearest}</bdi> is near
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      </div>
+    )}
     <PlanCard {...props} />
   </OperatorLayout>
 )
@@ -149,11 +175,19 @@ export function planRoutes(app: App, { ports, shop }: WebsiteOptions): void {
     reply: FastifyReply,
     { name, ...said }: { name?: string | undefined } & Partial<Pick<PlansPageProps, 'form' | 'done' | 'problem'>>,
   ) => {
-    const [listed, models] = await Promise.all([plans.list(), catalog.list()])
+    const [listed, models, unlisted] = await Promise.all([plans.list(), catalog.list(), plans.unlistedInUse()])
     const existing = listed.find((it) => it.name === name)
     if (name && !existing) throw noSuchPlan(name)
     const signedIn = sessionOf(request)
-    const props = { isSelling: shop !== undefined, plans: listed, models, existing, signedIn, form: formOf(existing) }
+    const props = {
+      isSelling: shop !== undefined,
+      plans: listed,
+      models,
+      existing,
+      unlisted,
+      signedIn,
+      form: formOf(existing),
+    }
     return sendPage(reply, <PlansPage {...props} {...said} />)
   }
 

@@ -7,9 +7,16 @@ import { LARGE_GRANT, MAX_CREDITS } from '../../../core/operator/credits.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import { inOneYear } from '../../../core/operator/subscriptions.js'
 import { endOfDay } from '../../../lib/moments.js'
-import { isLine } from '../../../lib/text.js'
 import { MAX_EMAIL_LENGTH, UsernameField } from '../../parts/account-fields.js'
-import { mistake, ReasonField, reason } from '../../parts/operator-forms.js'
+import {
+  inForm,
+  mistake,
+  planName,
+  ReasonField,
+  reason,
+  tickUnlisted,
+  UnlistedTick,
+} from '../../parts/operator-forms.js'
 import { Field } from '../../parts/page-parts.js'
 import { number } from '../../parts/text.js'
 
@@ -57,6 +64,7 @@ export const NewUserForm = ({ path, plans, values }: NewUserFormProps) => (
           <option value={name} />
         ))}
       </datalist>
+      {plans.length > 0 && <UnlistedTick />}
       <p class="quiet small">Without a plan the account cannot make images. Without a date it ends in one year.</p>
       <Field
         id="credits"
@@ -90,7 +98,6 @@ const USERNAME = 'The username must be 1 to 64 letters, digits and . _ @ + -, be
 const EMAIL = 'The email address must look like name@example.com.'
 const CREDITS = `The credits must be a whole number from 0 to ${MAX_CREDITS}.`
 const LARGE = `That is more than ${number(LARGE_GRANT)} credits at once: tick the box if you mean it.`
-const PLAN = 'The plan must be one line of 1 to 100 characters.'
 const DATE = 'The end must be a date like 2027-01-31, and not over.'
 const NO_PLAN = 'The end is that of a subscription: name a plan, too.'
 
@@ -101,7 +108,8 @@ export const newUserFields = z
     credits: text
       .refine((it) => /^\d{0,16}$/.test(it) && Number(it) <= MAX_CREDITS, CREDITS)
       .transform((it) => Number(it)),
-    plan: text.refine((it) => it === '' || isLine(it, 100), PLAN),
+    plan: planName({ isOptional: true }),
+    unlisted: text,
     end_date: text
       .refine((it) => it === '' || z.iso.date().safeParse(it).success, DATE)
       .transform((it) => (it === '' ? undefined : endOfDay(new Date(it)))),
@@ -115,12 +123,12 @@ export const newUserFields = z
 /** Resolves to the username. @throws invalid_request */
 export async function createUser(
   acting: Acting<Administration>,
-  { username, email, credits, plan, end_date, operator }: z.output<typeof newUserFields>,
+  { username, email, credits, plan, unlisted, end_date, operator }: z.output<typeof newUserFields>,
 ): Promise<string> {
   if (end_date && end_date.getTime() <= Date.now()) throw mistake(DATE)
-  const account = await createAccount(acting, {
-    ...{ username, credits, email: email || undefined, role: operator === 'yes' ? 'operator' : 'subscriber' },
-    subscription: plan === '' ? undefined : { plan, endDate: end_date ?? inOneYear() },
-  })
+  const role = operator === 'yes' ? 'operator' : 'subscriber'
+  const subscription = plan === '' ? undefined : { plan, endDate: end_date ?? inOneYear() }
+  const asked = { username, credits, email: email || undefined, role, subscription } as const
+  const account = await createAccount(acting, asked, unlisted === 'yes').catch(inForm(tickUnlisted))
   return account.username
 }

@@ -15,7 +15,7 @@ import { cancelAsOperator } from '../../../core/operator/generations.js'
 import { revokeKey } from '../../../core/operator/keys.js'
 import { removeSubscription, setSubscription } from '../../../core/operator/subscriptions.js'
 import { endOfDay } from '../../../lib/moments.js'
-import { inForm, line, mistake, readForm, reason } from '../../parts/operator-forms.js'
+import { inForm, mistake, planName, readForm, reason, tickUnlisted } from '../../parts/operator-forms.js'
 import { number } from '../../parts/text.js'
 import { keyFields, linkFields, newKey, newLink, type Secret } from './secrets.js'
 
@@ -102,7 +102,8 @@ const correction = z
 
 const DATE = 'The end must be a date like 2027-01-31.'
 const subscription = z.object({
-  plan: line(100, 'The plan must be one line of 1 to 100 characters.'),
+  plan: planName({ isOptional: false }),
+  unlisted: text,
   status: text.refine(
     (it) => /^[a-z][a-z_]{0,39}$/.test(it),
     'The status must be lowercase letters and underscores, like active or past_due.',
@@ -135,13 +136,14 @@ export const ACTS = {
     return adjusted === amount ? 'corrected' : 'corrected_in_part'
   }),
 
-  subscription: act(subscription, async ({ acting, account }, { plan, status, end_date }) => {
+  subscription: act(subscription, async ({ acting, account }, { plan, status, end_date, unlisted }) => {
     // The form knows only the day: the same day keeps the moment.
     const current = account.subscription?.endDate
     const isKept = end_date === '' || end_date === current?.toISOString().slice(0, 10)
     const endDate = isKept ? undefined : endOfDay(new Date(end_date))
     if (isOver(endDate) || (status === 'active' && isOver(endDate ?? current))) throw mistake(OVER)
-    await setSubscription(acting, account.username, { plan, status, endDate })
+    const change = { plan, status, endDate }
+    await setSubscription(acting, account.username, change, unlisted === 'yes').catch(inForm(tickUnlisted))
     return 'subscribed'
   }),
 

@@ -6,7 +6,7 @@ import { LARGE_GRANT } from '../../../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../../../core/operator/operator-actions.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import { MAX_EMAIL_LENGTH } from '../../parts/account-fields.js'
-import { Act, ReasonField } from '../../parts/operator-forms.js'
+import { Act, ReasonField, UnlistedTick } from '../../parts/operator-forms.js'
 import { Fact, Field, StatusBadge } from '../../parts/page-parts.js'
 import { counted, Moment, number } from '../../parts/text.js'
 
@@ -122,6 +122,7 @@ export const SubscriptionCard = ({ path, subscription, current, paid, plans }: S
             <option value={name} />
           ))}
         </datalist>
+        {plans.length > 0 && <UnlistedTick />}
         <div class="pair">
           <div class="field">
             <label for="status">Status</label>
