@@ -1,4 +1,8 @@
 const LONGEST = 60
+/** File systems count bytes, at most 255 of them: a seed, a number and an ending come behind these. */
+const MOST_BYTES = 180
+
+const fits = (name: string) => [...name].length <= LONGEST && Buffer.byteLength(name) <= MOST_BYTES
 
 /** A file's name from what a person wrote: its letters and digits in small letters, the rest as hyphens. */
 export function fileNameOf(text: string): string {
@@ -10,8 +14,11 @@ export function fileNameOf(text: string): string {
   let name = ''
   for (const word of words) {
     const longer = name === '' ? word : `${name}-${word}`
-    if ([...longer].length > LONGEST) break
+    if (!fits(longer)) break
     name = longer
   }
-  return name || [...(words[0] ?? 'image')].slice(0, LONGEST).join('')
+  if (name) return name
+  const letters = [...(words[0] ?? 'image')].slice(0, LONGEST)
+  while (!fits(letters.join(''))) letters.pop()
+  return letters.join('')
 }

@@ -19,3 +19,8 @@ it('pictographs leave nothing of themselves, which would be a name that nobody s
   expect(fileNameOf('❤️'.repeat(2000))).toBe('image')
   expect(fileNameOf('❤️ castle')).toBe('castle')
 })
+
+it('is short enough for a file system, which counts bytes, with a seed and a number behind it', () => {
+  for (const text of ['𝒳'.repeat(100), '𝒳𝒴 '.repeat(100), '灯'.repeat(100), 'é'.repeat(100), 'a b '.repeat(100)])
+    expect(Buffer.byteLength(`${fileNameOf(text)}-4294967295 (50000).png`)).toBeLessThan(255)
+})

@@ -55,8 +55,10 @@ export async function* filesOf(
   for await (const image of images) {
     const png = await files.read(image.slug)
     const base = imageFileName(image)
-    const times = (used.get(base) ?? 0) + 1
-    used.set(base, times)
+    // Some file systems take large and small letters for the same, such as the two forms of sigma.
+    const same = base.toUpperCase()
+    const times = (used.get(same) ?? 0) + 1
+    used.set(same, times)
     const name = times === 1 ? `${base}.png` : `${base} (${times}).png`
     if (!png) missing.push(name)
     else yield { name, at: image.createdAt, bytes: withParameters ? files.withInfotext(png, infotextOf(image)) : png }
