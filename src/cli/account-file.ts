@@ -16,7 +16,7 @@ interface Line {
 
 /** @throws OperatorError with one sentence that names the line */
 export async function readAccountFile(path: string): Promise<ImportedAccount[]> {
-  const [header, ...lines] = linesOf(path, await readText(path))
+  const [header, ...lines] = linesOf(path, await readText(path, { what: 'a CSV file' }))
   if (!header) throw new OperatorError(`${path} is empty: its first line names the columns, ${COLUMNS.join(', ')}.`)
   const columns = header.fields.map((it) => it.toLowerCase())
   const unknown = columns.find((it, n) => !COLUMNS.includes(it) || columns.indexOf(it) < n)
@@ -29,13 +29,27 @@ export async function readAccountFile(path: string): Promise<ImportedAccount[]> 
   return accounts
 }
 
+/** In Excel's own way to name the separator. */
+const SEPARATOR = /^sep=(.)\n/i
+
 function linesOf(path: string, text: string): Line[] {
+  // The kinds of line ends may be mixed.
+  const lines = text.replace(/\r\n?/g, '\n')
+  const [named = '', separator] = SEPARATOR.exec(lines) ?? []
+  const first = /^[^\n]*/.exec(lines.slice(named.length))?.[0] ?? ''
+  // Spreadsheets of some languages write semicolons, and tabs what they call text.
+  const delimiter = separator ?? [',', ';', '\t'].find((it) => first.includes(it)) ?? ','
   try {
-    // Spreadsheets of some languages write semicolons.
-    const delimiter = /^[^\n]*;/.test(text) && !/^[^\n]*,/.test(text) ? ';' : ','
-    const options = { bom: true, delimiter, trim: true, skip_empty_lines: true, info: true, relax_column_count: false }
-    const records = parse(text, options) as unknown as { record: string[]; info: { lines: number } }[]
-    return records.map(({ record, info }) => ({ line: info.lines, fields: record }))
+    const options = { delimiter, trim: true, skip_empty_lines: true, skip_records_with_empty_values: true, info: true }
+    const records = parse(lines.slice(named.length), options) as unknown as {
+      record: string[]
+      info: { lines: number }
+    }[]
+    return records.map(({ record, info }) => ({
+      line: info.lines + (named === '' ? 0 : 1),
+      // Of every kind of blank.
+      fields: record.map((it) => it.trim()),
+    }))
   } catch (error) {
     throw new OperatorError(`${path} is not valid CSV: ${(error as Error).message.replace(/\.$/, '')}.`)
   }

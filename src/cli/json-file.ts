@@ -1,6 +1,6 @@
 /** JSON files that commands import. */
 import { entriesOf } from '../http/shared/entries.js'
-import { parseJson, readBytes } from '../lib/json-file.js'
+import { parseJson, readBytes, textOf } from '../lib/json-file.js'
 import { OperatorError } from './operator-error.js'
 
 /**
@@ -19,18 +19,24 @@ export async function readEntries<T>(
   return entriesOf(list, toEntry)
 }
 
-export async function readText(path: string): Promise<string> {
+interface Reading {
+  /** What the file should be, for people. */
+  readonly what?: string
+  readonly lenient?: boolean
+}
+
+/** The text of a file that somebody wrote. @throws OperatorError with one sentence */
+export async function readText(path: string, { what = 'a JSON file', lenient }: Reading = {}): Promise<string> {
+  const bytes = faultsOf(path, `: give the path of ${what}.`, () => readBytes(path))
+  return faultsOf(path, '.', () => textOf(bytes, { lenient }))
+}
+
+function faultsOf<T>(path: string, end: string, read: () => T): T {
   try {
-    return readBytes(path).toString('utf8')
+    return read()
   } catch (error) {
-    throw new OperatorError(`${path} ${(error as Error).message}: give the path of a JSON file.`)
+    throw new OperatorError(`${path} ${(error as Error).message}${end}`)
   }
 }
 
-function parsed(path: string, content: string): unknown {
-  try {
-    return parseJson(content)
-  } catch (error) {
-    throw new OperatorError(`${path} ${(error as Error).message}.`)
-  }
-}
+const parsed = (path: string, content: string): unknown => faultsOf(path, '.', () => parseJson(content))

@@ -39,9 +39,15 @@ export function passwordReader(input: NodeJS.ReadableStream & Partial<Pick<ReadS
     } finally {
       lines.close()
     }
-    const [password = '', again = password] = typed
+    const [first = '', again = first] = typed
+    // Some shells put a mark before what they pipe.
+    const password = input.isTTY ? first : first.replace(/^\ufeff/, '')
+    if (/[\0\ufffd]/.test(password))
+      throw new OperatorError(
+        'The password is not text in UTF-8, so nothing was changed: set the encoding of your terminal.',
+      )
     if (typed.length < wanted.length) throw new OperatorError('No password was given, so nothing was changed.')
-    if (password !== again) throw new OperatorError('The two passwords differ, so nothing was changed.')
+    if (input.isTTY && password !== again) throw new OperatorError('The two passwords differ, so nothing was changed.')
     return password
   }
 }

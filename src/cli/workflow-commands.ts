@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { basename, join, parse } from 'node:path'
 import type { Command } from 'commander'
 import type { WorkflowReport } from '../core/operator/workflow-models.js'
@@ -10,6 +9,7 @@ import { workflowDocument } from '../inference/comfyui/workflow/workflow-definit
 import { createServerHttp, parseServerUrl } from '../inference/server-http.js'
 import { boundWorkflow, defaultsOf, WORKFLOW_PARAMETERS, workflowReport } from '../process/workflow-report.js'
 import { type FindConfig, withOperator } from './connection.js'
+import { readText } from './json-file.js'
 import { OperatorError } from './operator-error.js'
 import { type Answer, table } from './output.js'
 
@@ -77,10 +77,7 @@ const ANSWER_MS = 10_000
 
 /** @throws OperatorError, invalid_request */
 async function readBound(file: string, allowNodes: readonly string[]): Promise<BoundWorkflow> {
-  const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(`${file} can't be read (${error.code}): give the path of a workflow.`)
-  })
-  return boundWorkflow(content, allowNodes)
+  return boundWorkflow(await readText(file, { what: 'a workflow', lenient: true }), allowNodes)
 }
 
 /**

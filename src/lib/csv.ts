@@ -5,6 +5,9 @@ type Cell = string | number | null
 /** Where a spreadsheet would read a formula: at the start of a cell, whichever separator it goes by. */
 const FORMULA = /(^|[,;\t\r\n"])([^\S\t\r\n]*)(?=[=+\-@＝＋－＠])/g
 
+/** Begins a file that spreadsheets open: they take one without it for the encoding of their country, and spoil umlauts. */
+export const BYTE_ORDER_MARK = '\ufeff'
+
 /** A text gets an apostrophe where a spreadsheet would read a formula: others may have chosen it. */
 export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [columns, ...rows].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('')

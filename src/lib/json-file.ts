@@ -13,8 +13,25 @@ export function readBytes(path: string): Buffer {
   }
 }
 
+/**
+ * As Windows writes files, too: UTF-16, which its mark tells, or UTF-8 with one. A mark is left out.
+ * @param lenient puts U+FFFD for what is neither @throws FileFault for what is neither: to guess would store wrong letters
+ */
+export function textOf(bytes: Buffer, { lenient = false }: { readonly lenient?: boolean | undefined } = {}): string {
+  const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0)
+  const encoding = mark === 0xfffe ? 'utf-16le' : mark === 0xfeff ? 'utf-16be' : 'utf-8'
+  try {
+    const text = new TextDecoder(encoding, { fatal: !lenient }).decode(bytes)
+    // UTF-16 without a mark.
+    if (lenient || !text.includes('\0')) return text
+  } catch {
+    // Said below.
+  }
+  throw new FileFault('is not text in UTF-8: save it in that encoding')
+}
+
 /** @throws FileFault */
-export const readJsonFile = (path: string): unknown => parseJson(readBytes(path).toString('utf8'))
+export const readJsonFile = (path: string): unknown => parseJson(textOf(readBytes(path)))
 
 /** @throws FileFault that says where the JSON stops being valid */
 export function parseJson(content: string): unknown {

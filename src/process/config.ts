@@ -129,10 +129,14 @@ export class ConfigError extends Error {}
 /** Every setting of a process, parsed once from its environment. */
 export type Config = ReturnType<typeof parseConfig>
 
+/** The line end of a secret that was made from a file, half of one from a file of Windows, and the mark of an encoding. */
+const LEFT_BY_FILES = /^\ufeff|[\r\n]+$/g
+
 /** @throws ConfigError with one readable line */
 export function parseConfig(env: Record<string, string | undefined>) {
+  const trimmed = Object.entries(env).map(([name, value]) => [name, value?.replace(LEFT_BY_FILES, '')] as const)
   // An empty variable, as compose files write one that is not set, counts as absent.
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''))
   const parsed = variables.safeParse(given)
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => {

@@ -22,14 +22,15 @@ describe('user password', () => {
 })
 
 describe('a password at the command line', () => {
-  const read = (typed: string, isTTY = false) => {
+  const read = (typed: string | Buffer, isTTY = false) => {
     const input = Object.assign(new PassThrough(), { isTTY })
     let shown = ''
     const prompts = new Writable({
       write(chunk, _encoding, done) {
         shown += chunk
         // A person types when asked.
-        if (isTTY && String(chunk).endsWith(': ')) input.write(`${typed.split('\n')[shown.split(': ').length - 2]}\n`)
+        if (isTTY && String(chunk).endsWith(': '))
+          input.write(`${String(typed).split('\n')[shown.split(': ').length - 2]}\n`)
         done()
       },
     })
@@ -38,9 +39,16 @@ describe('a password at the command line', () => {
   }
 
   it('is the first line of what is piped in', async () => {
-    for (const typed of ['a few good words\n', 'a few good words', 'a few good words\r\nmore\n'])
+    for (const typed of [
+      'a few good words\n',
+      'a few good words',
+      'a few good words\r\nmore\n',
+      '\ufeffa few good words\r\n',
+    ])
       expect(await read(typed)).toEqual({ password: 'a few good words', shown: '' })
     await expect(read('')).rejects.toThrow('No password was given')
+    for (const other of [Buffer.from('größere Wörter\n', 'latin1'), Buffer.from('größere Wörter\n', 'utf16le')])
+      await expect(read(other)).rejects.toThrow('The password is not text in UTF-8')
   })
 
   it('is asked for twice of a person, and never shown', async () => {

@@ -35,6 +35,39 @@ describe('user import', () => {
     expect(await show('ada')).toMatchObject({ credits: 100 })
   })
 
+  it.each([
+    [
+      'UTF-16 with tabs, as Excel writes its text',
+      Buffer.from('\ufeffname\temail\tplan\r\nw1\tw1@example.com\tGrößer\r\n', 'utf16le'),
+    ],
+    ['UTF-8 with a mark and semicolons', Buffer.from('\ufeffname;email;plan\r\nw2;w2@example.com;Größer\r\n')],
+    ['a named separator', Buffer.from('sep=;\r\nname;email;plan\r\nw3;w3@example.com;Größer\r\n')],
+    [
+      'mixed line ends, blanks, and lines of nothing',
+      Buffer.from('Name , EMAIL,plan\r\n\xa0w4 ,w4@example.com\t, Größer\n\n,,\n  \n'),
+    ],
+    ['line ends of old Macs', Buffer.from('name,email,plan\rw5,"w5@example.com","Größer"\r')],
+  ])('reads a file with %s', async (_, content) => {
+    const path = await fileOf()
+    await writeFile(path, content)
+    const { users } = await easel.json(['user', 'import', path])
+    expect(users).toHaveLength(1)
+    const { username } = users[0]
+    expect(await show(username)).toMatchObject({ email: `${username}@example.com`, subscription: { plan: 'Größer' } })
+  })
+
+  it('refuses a file in another encoding, whose letters it could only guess, and says which line is wrong', async () => {
+    const path = await fileOf()
+    await writeFile(path, Buffer.from('name,plan\r\nx1,Größer\r\n', 'latin1'))
+    expect(await easel.error(['user', 'import', path])).toMatch(
+      /\.csv is not text in UTF-8: save it in that encoding\.$/,
+    )
+    await writeFile(path, 'sep=;\r\n\r\nname;credits\r\nx1;5\r\n;;\r\nx2;five\r\n')
+    expect(await easel.error(['user', 'import', path])).toMatch(/is not valid CSV/)
+    await writeFile(path, 'sep=;\r\n\r\nname;credits\r\nx1;5\r\n;\r\nx2;five\r\n')
+    expect(await easel.error(['user', 'import', path])).toMatch(/^Line 6: credits must be a whole number/)
+  })
+
   it('changes what the file says otherwise, says so before with --dry-run, and records it', async () => {
     await easel.json(['user', 'import', await fileOf('name,plan', 'cleo,Basic')])
     const file = await fileOf('name;email;plan;until', 'CLEO;cleo@example.com;Pro;2099-06-30')

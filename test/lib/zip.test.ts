@@ -17,9 +17,11 @@ async function* many(count: number) {
 
 async function partsOf(files: AsyncIterable<ZippedFile> | ZippedFile[]): Promise<Buffer[]> {
   const parts: Buffer[] = []
-  for await (const part of zipped((async function* () {
-    yield* files
-  })()))
+  for await (const part of zipped(
+    (async function* () {
+      yield* files
+    })(),
+  ))
     parts.push(part)
   return parts
 }

@@ -126,6 +126,25 @@ const DEFAULTS = {
   logLevel: 'info',
 }
 
+it('reads values without the line ends that files of secrets and variables leave at them', () => {
+  const config = parse({
+    ...{
+      PORT: '3001\r',
+      LOG_LEVEL: 'warn\n',
+      SITE_NAME: '\ufeffPictures',
+      UPLOAD_SECRET: '\r\n',
+      REDIS_URL: 'redis://r\r\n',
+    },
+    ...{ OIDC_ISSUER: 'https://id.test\n', OIDC_CLIENT_ID: 'easel\n', OIDC_CLIENT_SECRET: 'a secret\r\n' },
+    ...{ S3_ACCESS_KEY_ID: 'id\n', S3_SECRET_ACCESS_KEY: 'key+/=\n', S3_REGION: 'eu\n', STORAGE_URL: 's3://bucket\n' },
+  })
+  expect(config).toMatchObject({
+    ...{ port: 3001, logLevel: 'warn', site: { name: 'Pictures' }, redisUrl: 'redis://r', uploads: undefined },
+    oidc: { clientId: 'easel', clientSecret: 'a secret' },
+  })
+  expect(JSON.stringify(config.storage)).toContain('"secret":"key+/="')
+})
+
 describe('the configuration', () => {
   it('needs a database and has a default for everything else', () => {
     expect(parse()).toEqual(DEFAULTS)

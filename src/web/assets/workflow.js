@@ -9,9 +9,15 @@ function say(text) {
   if (text) field.reportValidity()
 }
 
+/** UTF-8, or UTF-16, which its mark tells. */
+function textOf(bytes) {
+  const encoding = { '255 254': 'utf-16le', '254 255': 'utf-16be' }[`${bytes[0]} ${bytes[1]}`] ?? 'utf-8'
+  return new TextDecoder(encoding).decode(bytes)
+}
+
 async function read(file) {
   if (!file) return
-  field.value = file.size > Number(field.dataset.max) ? '' : await file.text()
+  field.value = file.size > Number(field.dataset.max) ? '' : textOf(new Uint8Array(await file.arrayBuffer()))
   say(field.value ? '' : `${file.name} is empty or too large: choose one of up to ${field.dataset.max} bytes.`)
 }
 

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { type DaySpan, requireSpan } from '../../core/accounts/usage.js'
 import * as field from '../../http/shared/fields.js'
+import { BYTE_ORDER_MARK } from '../../lib/csv.js'
 import { refusalMessage } from '../shared/answers.js'
 import { useTexts } from '../texts/texts.js'
 import { Field } from './page-parts.js'
@@ -24,13 +25,13 @@ export function shownSpan(asked: z.output<typeof spanQuery>, reply: FastifyReply
   }
 }
 
-/** Sends a table of that time as a file. */
+/** Sends a table of that time as a file for spreadsheets. */
 export const sendCsv = (reply: FastifyReply, { from, to }: DaySpan, name: string, csv: string) =>
   reply
     .header('content-disposition', `attachment; filename="${name}-${from}-${to}.csv"`)
     .header('cache-control', 'no-store')
     .type('text/csv; charset=utf-8')
-    .send(csv)
+    .send(BYTE_ORDER_MARK + csv)
 
 interface SpanFormProps {
   /** The page's address. */

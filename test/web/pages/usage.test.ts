@@ -80,6 +80,23 @@ describe('the usage page', () => {
     expect(textOf((await get('/usage')).html)).toMatch(/70 of them expire on .* you get 70 credits; what is left/)
   })
 
+  it('begins its CSV with a mark, without which spreadsheets spoil umlauts; programs get none', async () => {
+    const { user } = await given()
+    const { db, url } = context.service
+    await db.pool.query(`UPDATE api_keys SET name = 'Größe – 灯台' WHERE id = $1`, [user.keyId])
+    await givenMade(user, '2026-03-01')
+    const cookie = await givenSession(db, user)
+    const bytesOf = async (path: string, headers: Record<string, string>) =>
+      Buffer.from(await (await fetch(url + path, { headers })).arrayBuffer())
+    const file = await bytesOf('/usage.csv?by=key&from=2026-03-01&to=2026-03-01', { cookie })
+    expect(file.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]))
+    const program = await bytesOf('/api/v1/usage?by=key&from=2026-03-01&to=2026-03-01&format=csv', {
+      authorization: `Bearer ${user.key}`,
+    })
+    expect(file.subarray(3)).toEqual(program)
+    expect(program.toString()).toMatch(/^key_id,key_name,.*Größe – 灯台/s)
+  })
+
   it('links to itself as CSV, by day, key and model', async () => {
     const { user, get } = await given()
     await givenMade(user, '2026-03-01')
