@@ -69,8 +69,8 @@ const FREE: Readonly<Record<string, Ask>> = {
   'a dry run': (user, asked) => post(user, '/api/v1/generate?dry_run=true', { ...PROMPT, ...asked }),
   'POST /api/v1/moderate': (user, asked) => post(user, '/api/v1/moderate', asked),
   'MCP’s check_prompt': (user, asked) => useTool(user, 'check_prompt', asked),
-  'the playground’s check': (user, asked) => sendForm(user, '/playground/check', asked, { 'hx-request': 'true' }),
 }
+const typed: Ask = (user, asked) => sendForm(user, '/playground/check', asked, { 'hx-request': 'true' })
 const CAN_NOT_AVOID = ['OpenAI’s form']
 
 /** By what finds it: the request, and the words that are found, as pages and answers would show them. */
@@ -119,10 +119,19 @@ describe.each(Object.entries(FOUND))('of what %s shows about minors', (_by, foun
     await until(async () => (await noted(user)).length > 0, 'the note for operators')
     expect(await noted(user)).toEqual([{ category: expect.stringContaining('minors') }])
   })
+
+  it('what is still being typed is no refusal yet: it is not kept, and nothing is said, so that nobody can try unseen', async () => {
+    const user = await givenUser(service.service.db)
+    expect(await typed(user, asked)).toBe('')
+    // Notes of an account come one after the other.
+    await FREE['a dry run']?.(user, asked)
+    await until(async () => (await noted(user)).length > 0, 'the note of what came later')
+    expect(await noted(user)).toHaveLength(1)
+  })
 })
 
 // So the words would be seen above if they were told.
-it.each([...Object.entries(SUBMITS), ...Object.entries(FREE)])(
+it.each([...Object.entries(SUBMITS), ...Object.entries(FREE), ['the check of what is typed', typed] as const])(
   '%s tells the words of other categories',
   async (_name, ask) => {
     endpoint.set({ flags: [] })

@@ -128,13 +128,16 @@ describe('a prompt that sexualises a minor', () => {
     expect(body.error.message).toMatch(sentence)
   })
 
-  it('is only refused by free checks, which operators see', async () => {
+  it('is only refused by free checks, which operators see, once for each text', async () => {
     const user = await givenUser(context.service.db)
     expect((await post(user, '/moderate', { prompt: SECRET })).body).toEqual(refused)
     expect((await post(user, '/moderate', { prompt: 'a child', negative_prompt: 'clothes' })).body).toEqual(refused)
     const sentence = /^Prompt flagged by moderation: refused\.$/
     expectPersonalError(await dryRun(user, { ...PROMPT, prompt: SECRET }), 400, sentence)
-    await until(async () => (await noted(user)).length === 3)
+    expectPersonalError(await dryRun(user, { ...PROMPT, prompt: `${SECRET}!` }), 400, sentence)
+    await until(async () => (await noted(user)).length >= 3)
+    const prompts = (await noted(user)).map(({ prompt }) => prompt).sort()
+    expect(prompts).toEqual([SECRET, `${SECRET}!`, 'clothes'].sort())
     expect(await noted(user)).toContainEqual({ prompt: SECRET, matched: ['child', 'nude'] })
   })
 })

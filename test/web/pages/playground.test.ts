@@ -4,6 +4,7 @@ import { LACKING } from '../../../src/core/generations/servable.js'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
 import { backendRegistry } from '../../../src/db/generations/backends.js'
 import { pauseStore } from '../../../src/db/operator/pauses.js'
+import { call } from '../../support/client.js'
 import { givenOwnModels, MUTED, modelOf, TURBO } from '../../support/given-models.js'
 import { creditsOf, MODEL, type UserOptions } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -210,9 +211,47 @@ describe('the form of the playground', () => {
     const { cookie } = await signedIn()
     const hintFor = async (prompt: string) =>
       textOf((await sendInPlace(cookie, '/playground/check', { ...FORM, prompt })).html)
-    expect(await hintFor('a naked child')).toBe('Moderation would refuse this prompt.')
     expect(await hintFor('necrophilia')).toMatch(/^Moderation would refuse this prompt: .*Rephrase it/)
     for (const prompt of ['a lighthouse', ' ']) expect(await hintFor(prompt)).toBe('')
+  })
+
+  it('keeps nothing of a prompt that is still being written, and counts a submit once, however often its form is sent', async () => {
+    const { user, cookie } = await signedIn()
+    const asked = [
+      { ...FORM, prompt: 'a naked child' },
+      { ...FORM, prompt: 'a child', negative_prompt: 'clothes' },
+    ]
+    const noted = async (): Promise<object[]> =>
+      (
+        await context.service.db.pool.query(
+          'SELECT parameter, prompt FROM refused_prompts WHERE user_id = $1 ORDER BY parameter',
+          [user.id],
+        )
+      ).rows
+    for (const form of asked) expect((await sendInPlace(cookie, '/playground/check', form)).html).toBe('')
+    // What comes after what was typed is there, and that is not.
+    const twice = asked.flatMap((form) => [form, form])
+    for (const answer of await Promise.all(twice.map((form) => sendInPlace(cookie, '/playground', form))))
+      expect(answer.html).toContain('flagged by moderation')
+    for (const form of asked) await send(cookie, 'POST', '/playground', form)
+    await sendInPlace(cookie, '/playground', { ...FORM, prompt: 'a naked child, reworded' })
+    await until(async () => (await noted()).length >= 3, 'the notes')
+    expect(await noted()).toEqual([
+      { parameter: 'negative_prompt', prompt: 'clothes' },
+      { parameter: 'prompt', prompt: 'a naked child' },
+      { parameter: 'prompt', prompt: 'a naked child, reworded' },
+    ])
+  })
+
+  it('takes none of the checks that programs ask for while somebody types', async () => {
+    const { user, cookie } = await signedIn()
+    for (let n = 0; n < 31; n++)
+      await sendInPlace(cookie, '/playground/check', { ...FORM, prompt: `a lighthouse ${n}` })
+    const { status } = await call(context.service.url, 'POST', '/api/v1/moderate', {
+      key: user.key,
+      body: { prompt: 'a lighthouse' },
+    })
+    expect(status).toBe(200)
   })
 
   it('takes a model and a prompt from its address, and says if the model is not on offer', async () => {

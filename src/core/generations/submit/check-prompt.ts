@@ -24,9 +24,13 @@ const NOT_FLAGGED: PromptCheck = { flagged: false, parameter: null, category: nu
 const MAX = 30
 const SECONDS = 60
 
-/** Counts a free check of an account. @throws rate_limited */
-export async function countCheck({ checks }: Pick<CheckPorts, 'checks'>, accountId: string): Promise<void> {
-  const { current, ttlMs } = await checks.hit(`check:${accountId}`, SECONDS * 1000, MAX)
+/** Counts a free check of an account. @param kind each has a limit of its own @throws rate_limited */
+export async function countCheck(
+  { checks }: Pick<CheckPorts, 'checks'>,
+  accountId: string,
+  kind: 'check' | 'typing' = 'check',
+): Promise<void> {
+  const { current, ttlMs } = await checks.hit(`${kind}:${accountId}`, SECONDS * 1000, MAX)
   if (current > MAX) throw rateLimited(MAX, SECONDS, Math.max(1, Math.ceil(ttlMs / 1000)))
 }
 
@@ -48,4 +52,21 @@ export async function checkPrompt(
   const prompt = parameter === 'prompt' ? text.prompt : text.negativePrompt
   ports.refusedPrompts.note({ accountId, parameter, category, matched, prompt })
   return { ...NOT_FLAGGED, flagged: true }
+}
+
+/**
+ * The same for a prompt that somebody is still typing: it leaves no record and takes nothing from the checks that are asked for. So it
+ * is silent about what is kept from the account, or one could try around that unseen.
+ * @throws as checkPrompt
+ */
+export async function checkTyped(
+  { moderator, checks }: Pick<CheckPorts, 'moderator' | 'checks'>,
+  accountId: string,
+  text: Parameters<Moderator['review']>[0],
+): Promise<PromptCheck> {
+  await countCheck({ checks }, accountId, 'typing')
+  const verdict = await moderator.review(text)
+  if (!verdict.flagged || verdict.secret) return NOT_FLAGGED
+  const { parameter, category, matched } = verdict
+  return { flagged: true, parameter, category, matched }
 }

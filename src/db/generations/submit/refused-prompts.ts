@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { RefusedPrompts } from '../../../core/generations/submit/ports.js'
-import type { Database } from '../../client.js'
+import { type Database, withTransaction } from '../../client.js'
 import { users as u } from '../../schema/accounts.js'
 import { refusedPrompts as r } from '../../schema/operator.js'
 import { insertInto, param, statement, typedParams } from '../../statement.js'
@@ -10,6 +10,8 @@ const MOST = [
   { within: '1 minute', count: 10 },
   { within: '1 day', count: 200 },
 ] as const
+/** A form that is sent twice, or again after *back*, and a check before its submit, are one refusal. */
+const SAME_WITHIN = '1 hour'
 const KEPT_FOR = '90 days'
 const CLEANED = 1000
 
@@ -22,8 +24,17 @@ const isFlooded = sql.join(
   sql` OR `,
 )
 
+const isNoted = sql`EXISTS (
+  SELECT FROM ${r}
+   WHERE ${r.userId} = ${param('userId')}::uuid AND ${r.at} > now() - ${SAME_WITHIN}::interval AND ${r.prompt} = ${param('prompt')}
+     AND ${r.parameter} = ${param('parameter')} AND ${r.category} = ${param('category')})`
+
+// One of an account at a time: two presses of a button come at once.
+const LOCK = statement('lock_refused_prompts')`
+  SELECT pg_advisory_xact_lock(hashtextextended(${param('userId')}, 52))`
+
 const NOTE = statement('note_refused_prompt')`
-  ${insertInto(r, typedParams(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE
+  ${insertInto(r, typedParams(r, 'userId', 'parameter', 'category', 'matched', 'prompt'))} WHERE (${isFlooded}) IS NOT TRUE AND NOT ${isNoted}
      AND EXISTS (SELECT FROM ${u} WHERE ${u.id} = ${param('userId')}::uuid AND ${u.deletedAt} IS NULL)`
 
 // Only the oldest are looked at: no index has the time.
@@ -33,8 +44,11 @@ export const CLEAN_REFUSED_PROMPTS = statement('clean_refused_prompts')`
      WHERE at < now() - ${KEPT_FOR}::interval))`
 
 /** @param onError is told of prompts that could not be stored; nobody waits for them */
-export const refusedPromptNotes = ({ pool }: Database, onError: (error: unknown) => void): RefusedPrompts => ({
+export const refusedPromptNotes = (db: Database, onError: (error: unknown) => void): RefusedPrompts => ({
   note({ accountId: userId, ...refused }) {
-    NOTE.run(pool, { userId, ...refused }).catch(onError)
+    withTransaction(db, async (_, client) => {
+      await LOCK.run(client, { userId })
+      await NOTE.run(client, { userId, ...refused })
+    }).catch(onError)
   },
 })

@@ -8,7 +8,7 @@ import { cancelGeneration } from '../../../core/generations/cancel.js'
 import { CANCELED } from '../../../core/generations/failure-reason.js'
 import { holdOf, readinessByModel } from '../../../core/generations/follow/hold.js'
 import { hasEnded, pollGeneration } from '../../../core/generations/follow/poll.js'
-import { checkPrompt } from '../../../core/generations/submit/check-prompt.js'
+import { checkTyped } from '../../../core/generations/submit/check-prompt.js'
 import { submitGeneration } from '../../../core/generations/submit/submit.js'
 import { lineUp } from '../../../core/up-next/up-next.js'
 import { generateBody } from '../../../http/personal-api/generations/submit-schemas.js'
@@ -162,9 +162,8 @@ export function playgroundRoutes(app: App, options: WebsiteOptions): void {
     const { prompt, negativePrompt } = checked.data.request
     const model = await ports.models.find(checked.data.modelVersionId)
     const asked = { prompt, negativePrompt, nsfwModel: model?.nsfw ?? false }
-    const verdict = await checkPrompt(ports, caller.account.id, asked).catch(() => undefined)
-    if (!verdict?.flagged) return sendFragment(reply, NOTHING)
-    if (!verdict.category) return sendFragment(reply, <p class="hint small">{words.refused}</p>)
+    const verdict = await checkTyped(ports, caller.account.id, asked).catch(() => undefined)
+    if (!verdict?.category) return sendFragment(reply, NOTHING)
     const why = (
       <>
         <bdi>{nameInWords(verdict.category, texts)}</bdi>

@@ -36,7 +36,6 @@ export const playground: Texts['playground'] = {
   generate: 'Generieren',
   generateKey: 'Strg ⏎',
   check: {
-    refused: 'Die Moderation würde diesen Prompt ablehnen.',
     because: (field, why) => (
       <>
         Die Moderation würde diesen {field === 'prompt' ? 'Prompt' : 'negativen Prompt'} ablehnen: {why}. Formuliere ihn

@@ -40,7 +40,6 @@ export const playground = {
   generate: 'Generate',
   generateKey: 'Ctrl ⏎',
   check: {
-    refused: 'Moderation would refuse this prompt.',
     because: (field: 'prompt' | 'negative_prompt', why: ComponentChildren) => (
       <>
         Moderation would refuse this {field === 'prompt' ? 'prompt' : 'negative prompt'}: {why}. Rephrase it before you
