@@ -32,6 +32,13 @@ describe('user create', () => {
     expect((await easel.run(['user', 'create', 'dressed', '--plan', 'Pro'])).stdout).not.toContain('Without')
   })
 
+  it('gives names that people cannot give themselves, but not those of wiped accounts', async () => {
+    expect(await easel.json('user create support')).toMatchObject({ username: 'support' })
+    expect(await easel.error('user create Deleted-0123456789abcdef')).toBe(
+      '"Deleted-0123456789abcdef" is how a wiped account is called: choose another username.',
+    )
+  })
+
   it('enters the first credits into the ledger', async () => {
     expect(await easel.json('user create rich --credits 250')).toMatchObject({ credits: 250 })
     expect(await ledgerOf('rich')).toEqual([{ kind: 'grant', delta: 250, balance: 250 }])

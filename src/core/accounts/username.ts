@@ -12,14 +12,24 @@ const wordsOf = (name: string) => name.split(/[._-]+|(?<=[a-z])(?=[A-Z])/)
 
 /** Reserved wherever they are a word of the name. */
 const ROLES =
-  'admin administrator sysadmin superuser root operator moderator staff official support helpdesk security billing easel'
+  'admin administrator adminteam sysadmin superuser root operator moderator staff official support helpdesk security billing easel'
 /** Reserved also where a word ends so, as in "superadmin". */
 const ENDINGS = 'admin administrator operator moderator support helpdesk'
+/** With a role they are reserved, too, as in "supportagent". */
+const BESIDE_ROLES =
+  'account agent and care chat center centre chief department desk for hotline lead line man manager of office only person sub super us woman'
 /** Reserved alone, together, and with an article. */
 const OTHERS =
   'system sys sysop server owner mod moderation administration customer team help service info contact sales legal privacy abuse postmaster webmaster hostmaster ' +
   'mailerdaemon daemon noreply donotreply mail email account payment invoice login signin signup password api bot www http ' +
-  'https commandline nobody anonymous unknown deleted everyone all null undefined'
+  'https commandline nobody anonymous unknown deleted removed everyone all null undefined ' +
+  'trust trusted safety community compliance copyright dmca refund verification verified verify authority management maintenance ' +
+  'newsletter notification alert announcement feedback logout signout register registration subscription superadministrator'
+/** Reserved alone: parts of this site. */
+const PLACES =
+  'about asset capability cdn client compare config confirmemail console cookie cover create dashboard demo docs documentation easelclient export ' +
+  'favicon file folder gallery generate generation health home image imprint index key mcp metric model oauth oidc openapi playground pricing ' +
+  'profile ready reference report robots search settings signin sitemap static status stripe terms thumbnail token upnext usage users v1 webhook welcome wellknown workflow'
 
 /** What is read as another letter, and as which; what has none in `READ_AS` is not read at all. */
 export const DRAWN_ALIKE = '012345789i._@+-'
@@ -33,19 +43,46 @@ const reading = (name: string): string =>
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w')
 
-const oneOf = (words: string) => words.split(' ').map(reading).join('|')
-const ROLE = new RegExp(`^(?:${oneOf(ROLES)})s?$|(?:${oneOf(ENDINGS)})s?$`)
-const RESERVED = new RegExp(`^(?:the|real)?(?:(?:${oneOf(`${ROLES} ${OTHERS}`)})s?)+$`)
+/** Letters that two others, or another one, are drawn like. */
+const DRAWN: Readonly<Record<string, string>> = { d: '(?:d|cl)', g: '[gq6]', m: '(?:m|nn)', s: '[sz]', w: '(?:w|uu)' }
+
+/** A word however it is drawn, and with a letter more or less often in a row, which nobody sees. Of short ones that makes other words. */
+function drawn(word: string): string {
+  const text = reading(word)
+  return text.replace(/(.)\1*/g, (run, letter) => {
+    const least = text.length > 4 ? 1 : run.length
+    return `${DRAWN[letter] ?? letter}{${least}${text.length > 3 ? ',' : ''}}`
+  })
+}
+
+const oneOf = (words: string) => `(?:${words.split(' ').map(drawn).join('|')})${DRAWN.s}?`
+const ROLE = new RegExp(`^${oneOf(ROLES)}$|${oneOf(ENDINGS)}$`)
+const RESERVED = new RegExp(
+  `^(?:the|real)?(?:${oneOf(`${ROLES} ${OTHERS}`)})+$|^(?:${oneOf(BESIDE_ROLES)})*${oneOf(ROLES)}(?:${oneOf(`${ROLES} ${BESIDE_ROLES}`)})*$`,
+)
+const PLACE = new RegExp(`^(?:${PLACES.replaceAll(' ', '|')})s?$`, 'i')
+/** This program with a role, whatever stands around them. */
+const OURS = new RegExp(
+  [`${drawn('easel')}${oneOf(`${ROLES} team help`)}`, `${oneOf(ROLES)}${drawn('easel')}`].join('|'),
+)
+/** As deleted accounts are called: `takeName` in db/accounts/purges.ts. */
+const DELETED = new RegExp(`^${drawn('deleted')}`)
 
 /** As it is written, and without the number that makes it another one. */
 const readings = (text: string) => [text, text.replace(/^[\d._-]+|[\d._-]+$/g, '')].map(reading)
 
 function isReserved(name: string): boolean {
+  // A digit may stand for a letter, or between words.
+  const words = [...wordsOf(name), ...name.split(/[^A-Za-z]+/)]
   return (
-    readings(name).some((it) => RESERVED.test(it)) ||
-    wordsOf(name).some((word) => readings(word).some((it) => ROLE.test(it)))
+    readings(name).some((it) => RESERVED.test(it) || OURS.test(it) || DELETED.test(it)) ||
+    words.some((word) => readings(word).some((it) => ROLE.test(it))) ||
+    PLACE.test(name.replace(/[._-]/g, ''))
   )
 }
+
+/** Whether an account that was deleted and wiped is called so; nobody else may be. */
+export const isNameOfDeleted = (name: string): boolean => /^deleted-[0-9a-f]{16}$/i.test(name)
 
 /** Why people can't give themselves this name, in one sentence; undefined if they can, unless it is taken. */
 export function usernameProblem(name: string): string | undefined {

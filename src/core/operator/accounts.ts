@@ -3,6 +3,7 @@ import type { Role, Subscription } from '../accounts/account.js'
 import { cancelAll, type DeleteAccountPorts, deleteAccount } from '../accounts/delete-account.js'
 import { hashPassword, passwordProblem } from '../accounts/password.js'
 import { type CredentialStore, newSignInLink } from '../accounts/session.js'
+import { isNameOfDeleted } from '../accounts/username.js'
 import { AppError, invalidParameter } from '../errors.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import type { Acting } from './acting.js'
@@ -115,6 +116,12 @@ export const accountDeleted = (username: string) => new AppError('not_found', `U
 const emailTaken = (email: string) =>
   new AppError('invalid_request', `Another user has the address ${email}.`, { parameter: 'email' })
 
+/** Any other name an operator may give, also one that people cannot give themselves. */
+function requireLivingName(username: string): void {
+  if (isNameOfDeleted(username))
+    throw new AppError('invalid_request', `"${username}" is how a wiped account is called: choose another username.`)
+}
+
 /** @param isUnlisted the name of its plan is meant to be that of none. @throws invalid_request */
 export async function createAccount(
   acting: Acting<AccountStores & PlanStores>,
@@ -122,6 +129,7 @@ export async function createAccount(
   isUnlisted = false,
 ): Promise<AdministeredAccount> {
   const { username, email = '', subscription } = account
+  requireLivingName(username)
   const created = await acting.recorded(
     async (stores) => {
       if (subscription) await requireListed(stores, subscription.plan, isUnlisted)
@@ -145,6 +153,7 @@ export async function importAccounts(
   dryRun: boolean,
   isUnlisted = false,
 ) {
+  for (const { username } of imported) requireLivingName(username)
   const done = await acting.recorded(
     async (stores) => {
       if (!isUnlisted) await requireAllListed(stores, imported)
