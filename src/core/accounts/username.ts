@@ -22,12 +22,12 @@ const BESIDE_ROLES =
 const OTHERS =
   'system sys sysop server owner mod moderation administration customer team help service info contact sales legal privacy abuse postmaster webmaster hostmaster ' +
   'mailerdaemon daemon noreply donotreply mail email account payment invoice login signin signup password api bot www http ' +
-  'https commandline nobody anonymous unknown deleted removed everyone all null undefined ' +
+  'https commandline nobody anonymous unknown deleted removed everyone null undefined ' +
   'trust trusted safety community compliance copyright dmca refund verification verified verify authority management maintenance ' +
   'newsletter notification alert announcement feedback logout signout register registration subscription superadministrator'
 /** Reserved alone: parts of this site. */
 const PLACES =
-  'about asset capability cdn client compare config confirmemail console cookie cover create dashboard demo docs documentation easelclient export ' +
+  'about all asset capability cdn client compare config confirmemail console cookie cover create dashboard demo docs documentation easelclient export ' +
   'favicon file folder gallery generate generation health home image imprint index key mcp metric model oauth oidc openapi playground pricing ' +
   'profile ready reference report robots search settings signin sitemap static status stripe terms thumbnail token upnext usage users v1 webhook welcome wellknown workflow'
 

@@ -48,8 +48,9 @@ function offer(name, isTaken, other) {
     radio.disabled = !isTaken(radio.value)
     radio.closest('.choice').hidden = radio.disabled
   }
-  if (radios.some(({ checked, disabled }) => checked && disabled))
-    radios.find(({ value }) => value === other).checked = true
+  const isLost = radios.some(({ checked, disabled }) => checked && disabled)
+  const next = isLost && (radios.find(({ value }) => value === other) ?? radios.find(({ disabled }) => !disabled))
+  if (next) next.checked = true
 }
 
 /** Width and height of the chosen shape, or as they are typed; undefined: the model's own. */
@@ -70,7 +71,8 @@ function costOf({ price: { image, megapixel, step, minimum }, own, ignored }, el
 }
 
 function showCost() {
-  const isChosen = form.elements.model_version_id.value !== ''
+  // Where no model is on offer, there is nothing to choose from.
+  const isChosen = Boolean(form.elements.model_version_id?.value)
   const cost = isChosen ? costOf(facts, form.elements) : Number.NaN
   const button = document.querySelector('#generate')
   const known = Number.isFinite(cost)
@@ -176,7 +178,7 @@ document.querySelector('#sides').hidden = false
 /** The API's request: what is required, and what differs from the chosen model's own. */
 function requestOf({ elements }) {
   const [width, height] = sizeOf(elements)
-  const text = ({ value, disabled }) => (disabled || value.trim() === '' ? undefined : value)
+  const text = ({ value, disabled } = { value: '' }) => (disabled || value.trim() === '' ? undefined : value)
   const number = (field) => text(field) && Number(field.value)
   const asked = {
     negative_prompt: text(elements.negative_prompt),
@@ -408,7 +410,8 @@ function enlarge(picture) {
   box.classList.remove('real')
 }
 function turn(by) {
-  enlarge(pictures[(Number(large.dataset.at) + by + pictures.length) % pictures.length])
+  // The arrows may be pressed before any picture was.
+  if (pictures.length > 0) enlarge(pictures[(Number(large.dataset.at) + by + pictures.length) % pictures.length])
 }
 stage.addEventListener('click', (event) => {
   const picture = event.target.closest('[data-large]')
