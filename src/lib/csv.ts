@@ -9,11 +9,20 @@ const FORMULA = /(^|[,;\t\r\n"])([^\S\t\r\n]*)(?=[=+\-@＝＋－＠])/g
 export const BYTE_ORDER_MARK = '\ufeff'
 
 /** A text gets an apostrophe where a spreadsheet would read a formula: others may have chosen it. */
-export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
-  [columns, ...rows].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('')
+export function csvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  // The same days and names stand in thousands of rows.
+  const written = new Map<Cell, string>()
+  const cellOf = (cell: Cell): string => {
+    const known = written.get(cell)
+    if (known !== undefined) return known
+    const text = typeof cell === 'string' ? quoted(cell) : String(cell ?? '')
+    written.set(cell, text)
+    return text
+  }
+  return [columns, ...rows].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('')
+}
 
-function cellOf(cell: Cell): string {
-  if (typeof cell !== 'string') return String(cell ?? '')
+function quoted(cell: string): string {
   const text = cell.replace(FORMULA, "$1$2'")
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -53,7 +53,7 @@ describeInBrowser('what is pressed', () => {
     if (state.includes('with images')) {
       const images = await givenImages(db, user, [{}, {}])
       await call(url, 'POST', '/api/v1/generate', { key: user.key, body: PROMPT })
-      paths = ['/playground', '/gallery', ...images.map(({ slug }) => `/image/${slug}`)]
+      paths = ['/playground', '/gallery', ...images.map((slug) => `/image/${slug}`)]
     }
     if (state.includes('without models')) {
       await db.pool.query('UPDATE model_versions SET enabled = false')

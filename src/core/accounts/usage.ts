@@ -77,8 +77,9 @@ export function usageBy<Group extends UsageGroup>(rows: readonly Usage[], group:
   const sums = new Map<unknown, UsageOf<Group>>()
   for (const row of rows) {
     const id = row[names[0]]
-    const named = Object.fromEntries(names.map((name) => [name, row[name]]))
-    sums.set(id, { ...named, ...added(sums.get(id) ?? NOTHING, row) } as UsageOf<Group>)
+    const before = sums.get(id)
+    const named = before ?? Object.fromEntries(names.map((name) => [name, row[name]]))
+    sums.set(id, { ...named, ...added(before ?? NOTHING, row) } as UsageOf<Group>)
   }
   return [...sums.values()]
 }

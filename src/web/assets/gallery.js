@@ -248,17 +248,17 @@ if (form) {
   })
 }
 const goBack = async () => {
-  const more = document.querySelector('.more > a')
-  const missing = place.count - pictures().length
-  if (more && missing > 0) {
-    const answer = await fetch(`${more.href}&count=${Math.min(missing, 2000)}`, { headers: { 'hx-request': 'true' } })
-    if (answer.ok) {
-      const item = more.parentElement
-      item.insertAdjacentHTML('beforebegin', await answer.text())
-      htmx.process(item.parentElement)
-      item.remove()
-      showSelected()
-    }
+  // In steps: a server that writes thousands at once keeps others waiting.
+  for (let missing = place.count - pictures().length; missing > 0; missing = place.count - pictures().length) {
+    const more = document.querySelector('.more > a')
+    const answer =
+      more && (await fetch(`${more.href}&count=${Math.min(missing, 200)}`, { headers: { 'hx-request': 'true' } }))
+    if (!answer?.ok) break
+    const item = more.parentElement
+    item.insertAdjacentHTML('beforebegin', await answer.text())
+    htmx.process(item.parentElement)
+    item.remove()
+    showSelected()
   }
   scrollTo(0, place.top)
   pictures()

@@ -93,7 +93,8 @@ export function usageCsv(rows: readonly Usage[], by: UsageGroup | undefined): st
     ...(by === undefined ? USAGE_GROUPS : [by]).flatMap((group) => COLUMNS[group]),
     ...['generations', 'images', 'credits'],
   ]
-  const cells = (row: UsageRow) => columns.map((name) => row[camelCase(name) as keyof UsageRow] ?? null)
+  const fields = columns.map(camelCase) as (keyof UsageRow)[]
+  const cells = (row: UsageRow) => fields.map((name) => row[name] ?? null)
   return csvOf(columns, rowsOf(rows, by).map(cells))
 }
 

@@ -68,7 +68,9 @@ const ImportPage = ({ form, signedIn, problem, notServed }: ImportPageProps) => 
 function entriesIn(models: string): readonly unknown[] {
   if (models.trim() === '') throw mistake('The model versions are missing: paste the text of the file.')
   if (models.includes('\ufffd'))
-    throw mistake('The text was not read as it is in the file (it has U+FFFD): save the file in UTF-8, then choose it again.')
+    throw mistake(
+      'The text was not read as it is in the file (it has U+FFFD): save the file in UTF-8, then choose it again.',
+    )
   let given: unknown
   try {
     given = JSON.parse(models.replace(/^\ufeff/, ''))

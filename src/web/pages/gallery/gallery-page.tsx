@@ -92,7 +92,7 @@ const SIZES = ['small', 'medium', 'large'] as const
 
 const PAGE_SIZE = 40
 /** What a page that is shown again may ask for at once. */
-const MAX_AGAIN = 2000
+const MAX_AGAIN = 200
 const MAX_SEARCH = 200
 
 /** A day, as a field of the type "date" sends it. */
