@@ -24,7 +24,8 @@ export async function decodeImage(bytes: Buffer, { width, height }: Expected): P
     const found = await image.metadata()
     if (found.width !== width || found.height !== height)
       throw badOutput(`the backend drew ${found.width}x${found.height} instead of ${width}x${height}`)
-    pixels = await image.flatten().toColourspace('srgb').raw({ depth: 'uchar' }).toBuffer()
+    // What is transparent lies on white, as browsers and picture viewers show it.
+    pixels = await image.flatten({ background: 'white' }).toColourspace('srgb').raw({ depth: 'uchar' }).toBuffer()
   } catch (error) {
     if (error instanceof BackendError) throw error
     throw badOutput(`the backend's image can't be decoded: ${reasonOf(error)}`, error)

@@ -77,7 +77,10 @@ const pixelsOf = (bytes: Buffer) => sharp(bytes).removeAlpha().raw({ depth: 'uch
 
 /** What is published of an image that is no PNG, but shows the same. */
 async function encodedAnew(bytes: Buffer): Promise<Buffer> {
-  const webp = await sharp(decodable(bytes), { failOn: 'none' }).flatten().webp({ lossless: true }).toBuffer()
+  const webp = await sharp(decodable(bytes), { failOn: 'none' })
+    .flatten({ background: 'white' })
+    .webp({ lossless: true })
+    .toBuffer()
   return (await finishImage(webp, FACTS)).png
 }
 

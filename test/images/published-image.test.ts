@@ -77,6 +77,18 @@ describe('finishing an image', () => {
     expect([header?.data[8], header?.data[9]]).toEqual([8, 2]) // bit depth, colour type RGB
     expect((await sharp(png).metadata()).icc).toBeUndefined()
   })
+
+  it('lays what is transparent on white', async () => {
+    const seeThrough = Buffer.alloc(SIZE.width * SIZE.height * 4)
+    seeThrough.fill(Buffer.from([200, 0, 0, 255]), 0, seeThrough.length / 2)
+    const bytes = await sharp(seeThrough, { raw: { ...SIZE, channels: 4 } })
+      .png()
+      .toBuffer()
+    const pixels = await sharp((await finishImage(bytes, facts)).png)
+      .raw()
+      .toBuffer()
+    expect([...pixels.subarray(0, 3), ...pixels.subarray(-3)]).toEqual([200, 0, 0, 255, 255, 255])
+  })
 })
 
 describe('what a finished image says', () => {
