@@ -15,7 +15,16 @@ const inputs = z
   .record(z.string(), z.unknown())
   .nullish()
   .transform((it) => it ?? {})
-const nodeClass = z.object({ input: z.object({ required: inputs, optional: inputs }) })
+const inputsOfClass = z.object({ required: inputs, optional: inputs })
+const nodeClass = z.object({ input: inputsOfClass })
+
+/** An input that a node has as many of as are connected, and needs `min` of. */
+const growing = z.tuple([z.literal('COMFY_AUTOGROW_V3'), z.object({ template: z.object({ min: z.number() }) })])
+/** A choice on which further inputs depend. */
+const branching = z.tuple([
+  z.literal('COMFY_DYNAMICCOMBO_V3'),
+  z.object({ options: z.array(z.object({ key: z.string(), inputs: inputsOfClass.partial() })) }),
+])
 
 /** What a server says of a class of nodes. */
 export interface NodeClass {
@@ -23,19 +32,43 @@ export interface NodeClass {
   readonly required: readonly string[]
   /** By the name of an input that has a list to choose from: the server's own spellings, by those with slashes. */
   readonly choices: ReadonlyMap<string, ReadonlyMap<string, string>>
+  /** By the name of an input that is a choice: what each choice needs, whose names begin with its own and a dot. */
+  readonly branches: ReadonlyMap<string, ReadonlyMap<string, NodeClass>>
 }
 
 /** A path with slashes: Windows has others. */
 export const slashed = (path: string): string => path.replaceAll('\\', '/')
 
-// Read once, when the server has answered: lists have thousands of files, and workflows are compared every few seconds.
-export const describedClass = nodeClass.transform(({ input: { required, optional } }): NodeClass => {
-  const lists = Object.entries({ ...optional, ...required }).flatMap(([input, spec]) => {
+/** @param before the names of all its inputs */
+function classOf(required: Readonly<Record<string, unknown>>, optional: object, before = ''): NodeClass {
+  const specs = Object.entries({ ...optional, ...required }).map(
+    ([input, spec]) => [`${before}${input}`, spec] as const,
+  )
+  const branches = specs.flatMap(([input, spec]) => {
+    const options = branching.safeParse(spec).data?.[1].options
+    const branchOf = (of: z.output<typeof branching>[1]['options'][number]['inputs']) =>
+      classOf(of.required ?? {}, of.optional ?? {}, `${input}.`)
+    return options ? [[input, new Map(options.map((it) => [it.key, branchOf(it.inputs)]))] as const] : []
+  })
+  const lists = specs.flatMap(([input, spec]) => {
     const listed = choices.safeParse(spec).data
     return listed ? [[input, new Map(listed.map((choice) => [slashed(choice), choice]))] as const] : []
   })
-  return { required: Object.keys(required), choices: new Map(lists) }
-})
+  const keys = branches.map(
+    ([input, options]) => [input, new Map([...options.keys()].map((key) => [slashed(key), key]))] as const,
+  )
+  return {
+    required: Object.entries(required).flatMap(([input, spec]) => (isNeeded(spec) ? [`${before}${input}`] : [])),
+    choices: new Map([...lists, ...keys]),
+    branches: new Map(branches),
+  }
+}
+
+/** What may grow from none is not needed. */
+const isNeeded = (spec: unknown): boolean => growing.safeParse(spec).data?.[1].template.min !== 0
+
+// Read once, when the server has answered: lists have thousands of files, and workflows are compared every few seconds.
+export const describedClass = nodeClass.transform(({ input: { required, optional } }) => classOf(required, optional))
 
 /** A class is asked for anew after this time: files may have come, and a restart may have brought other nodes. */
 const FRESH_MS = 30_000

@@ -1,17 +1,41 @@
 /** Whether a server can draw with a workflow. */
 import { type NodeClass, slashed } from '../node-classes.js'
+import { nestedFiles, withFiles } from './nested-files.js'
 import { numberOf } from './node-values.js'
 import type { WorkflowDocument } from './workflow-definition.js'
-import { named, type Slot, shown, type WorkflowGraph } from './workflow-graph.js'
+import { named, type Slot, shown, type WorkflowGraph, type WorkflowNode, wireOf } from './workflow-graph.js'
 
 /** Null for a class that the server does not have; undefined where that is not known now. */
 export type ClassOf = (name: string) => NodeClass | null | undefined
 
-/** The classes that a workflow needs, with the one that keeps the image. */
+/** The classes that a workflow needs, with the one that keeps the image and those that list its files. */
 export const classesOf = ({ graph }: WorkflowDocument): string[] => [
   'PreviewImage',
-  ...Object.values(graph).map(({ class_type }) => class_type),
+  ...Object.values(graph).flatMap((node) => [node.class_type, ...loadersOf(node)]),
 ]
+
+/** Which of ComfyUI's own nodes lists the files of a folder, by the words with which others name one of them. */
+const LOADERS: readonly (readonly [words: RegExp, loader: string, input: string])[] = [
+  [/lora/i, 'LoraLoader', 'lora_name'],
+  [/ckpt|checkpoint/i, 'CheckpointLoaderSimple', 'ckpt_name'],
+  [/control_?net/i, 'ControlNetLoader', 'control_net_name'],
+  [/unet|diffusion_?model/i, 'UNETLoader', 'unet_name'],
+  [/upscale/i, 'UpscaleModelLoader', 'model_name'],
+  [/clip_?vision/i, 'CLIPVisionLoader', 'clip_name'],
+  [/clip|text_?encoder/i, 'CLIPLoader', 'clip_name'],
+  [/vae/i, 'VAELoader', 'vae_name'],
+]
+
+/** The nearest word tells: that of the field in the object, then that of the input, then that of the class. */
+const loaderOf = (...names: readonly string[]) =>
+  names.map((name) => LOADERS.find(([words]) => words.test(name))).find((it) => it !== undefined)
+
+const loadersOf = ({ class_type, inputs }: WorkflowNode): string[] =>
+  Object.entries(inputs).flatMap(([input, value]) =>
+    typeof value === 'object' && !wireOf(value)
+      ? nestedFiles(value).flatMap(({ key }) => loaderOf(key, input, class_type)?.[1] ?? [])
+      : [],
+  )
 
 /**
  * The workflow with the server's own spelling of files, and what the server lacks, a sentence each. Undefined while not
@@ -30,27 +54,67 @@ export function fitted(document: WorkflowDocument, classOf: ClassOf) {
       )
       continue
     }
-    for (const input of its.required)
+    const { required, choices } = chosen(its, node.inputs)
+    for (const input of required)
       if (!isGiven(node.inputs, input))
         lacks.push(
           `Its ${named(document.graph, id)} needs ${shown(input)}, which the workflow does not have: export the workflow from this server's ComfyUI, and import it again.`,
         )
+    const spelled = (input: string, value: unknown, listed: ReadonlyMap<string, string>): unknown => {
+      const choice = listed.get(slashed(String(value))) ?? sameNumber(listed, value)
+      if (choice === undefined) lacks.push(lackOf(document.graph, id, input, value, [...listed.values()]))
+      return choice ?? value
+    }
     const inputs = Object.entries(node.inputs).map(([input, value]) => {
-      const choices = its.choices.get(input)
-      if (!choices || Array.isArray(value) || written.has(keyOf([id, input]))) return [input, value]
-      if (choices.size === 0 && isOwnChoice(node.inputs, input)) return [input, value]
-      const choice = choices.get(slashed(String(value))) ?? sameNumber(choices, value)
-      if (choice === undefined) lacks.push(lackOf(document.graph, id, input, value, [...choices.values()]))
-      return [input, choice ?? value]
+      const listed = choices.get(input)
+      if (written.has(keyOf([id, input])) || wireOf(value)) return [input, value]
+      if (listed?.size === 0 && isOwnChoice(node.inputs, input)) return [input, value]
+      // Several may be chosen of one list.
+      if (listed && Array.isArray(value)) return [input, value.map((it) => spelled(input, it, listed))]
+      if (listed) return [input, spelled(input, value, listed)]
+      return [
+        input,
+        withFiles(value, (key, file) =>
+          spelled(input, file, filesAt(classOf, key, input, node.class_type) ?? new Map([[slashed(file), file]])),
+        ),
+      ]
     })
     graph[id] = { ...node, inputs: Object.fromEntries(inputs) }
   }
   return { workflow: { ...document, graph }, lacks }
 }
 
+/** The files that the server lists for a field in an object, also by their name without a folder where only one has it. */
+function filesAt(classOf: ClassOf, ...names: readonly [key: string, input: string, name: string]) {
+  const [, loader, at] = loaderOf(...names) ?? []
+  const listed = loader && at ? classOf(loader)?.choices.get(at) : undefined
+  return listed && new Map([...baseNames(listed), ...listed])
+}
+
+function baseNames(listed: ReadonlyMap<string, string>): Map<string, string> {
+  const byName = new Map<string, string[]>()
+  for (const [path, own] of listed) {
+    const name = path.replace(/^.*\//, '')
+    byName.set(name, [...(byName.get(name) ?? []), own])
+  }
+  return new Map([...byName].flatMap(([name, [own, another]]) => (own && !another ? [[name, own] as const] : [])))
+}
+
+/** What a node needs and may choose from, with what depends on what it has chosen. */
+function chosen(its: NodeClass, inputs: Readonly<Record<string, unknown>>): Pick<NodeClass, 'required' | 'choices'> {
+  const inner = [...its.branches].flatMap(([input, options]) => {
+    const branch = options.get(String(inputs[input]))
+    return branch ? [chosen(branch, inputs)] : []
+  })
+  return {
+    required: [...its.required, ...inner.flatMap(({ required }) => required)],
+    choices: new Map([...its.choices, ...inner.flatMap(({ choices }) => [...choices])]),
+  }
+}
+
 const keyOf = (slot: Slot) => JSON.stringify(slot)
 
-/** Newer nodes have inputs that depend on a choice; their names begin with its own and a dot. */
+/** Newer nodes have inputs that grow; their names begin with its own and a dot. */
 const isGiven = (inputs: object, input: string) =>
   Object.hasOwn(inputs, input) || Object.keys(inputs).some((name) => name.startsWith(`${input}.`))
 

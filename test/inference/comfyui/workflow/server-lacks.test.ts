@@ -4,6 +4,10 @@ import { fitted } from '../../../../src/inference/comfyui/workflow/server-lacks.
 import { workflowDocument } from '../../../../src/inference/comfyui/workflow/workflow-definition.js'
 import { bound, type GivenGraph, node, sampler, textToImage } from './given-graphs.js'
 
+const growing = (min: number) => [
+  'COMFY_AUTOGROW_V3',
+  { template: { input: { required: { it: ['STRING', {}] } }, prefix: 'value_', min, max: 9 } },
+]
 const list = (...options: string[]) => ['COMBO', { multiselect: false, options }]
 
 /** What a server lacks whose classes have these inputs, and all others none. */
@@ -32,9 +36,78 @@ it('an input that depends on a choice stands for the inputs of that choice', () 
     '9': node('SaveImage', { images: ['30', 0] }),
     '30': node('Resize', { input: ['8', 0], 'values.a': 1, resize_type: 'by', 'resize_type.multiplier': 2 }),
   })
-  const required = { input: ['IMAGE'], values: ['COMFY_AUTOGROW_V3', {}], resize_type: ['COMFY_DYNAMICCOMBO_V3', {}] }
+  const required = { input: ['IMAGE'], values: growing(1), resize_type: ['COMFY_DYNAMICCOMBO_V3', {}] }
   expect(lacks(graph, { Resize: required })).toEqual([])
   expect(lacks(graph, { Resize: { ...required, method: ['STRING'] } })).toEqual([
     expect.stringContaining('needs method, which the workflow does not have'),
+  ])
+})
+
+it('an input that may grow from none is not lacking, one that needs some is', () => {
+  const graph = textToImage({
+    '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+    '40': node('StringFormat', { f_string: 'a cat' }),
+  })
+  expect(lacks(graph, { StringFormat: { f_string: ['STRING'], values: growing(0) } })).toEqual([])
+  expect(lacks(graph, { StringFormat: { f_string: ['STRING'], values: growing(1) } })).toEqual([
+    expect.stringContaining('needs values, which the workflow does not have'),
+  ])
+})
+
+it('what a choice depends on is compared, too', () => {
+  const sized = (inputs: Record<string, unknown>) =>
+    textToImage({
+      '9': node('SaveImage', { images: ['30', 0] }),
+      '30': node('ResizeImageMaskNode', { input: ['8', 0], ...inputs }),
+    })
+  const options = [
+    { key: 'scale by multiplier', inputs: { required: { multiplier: ['FLOAT', {}] } } },
+    { key: 'match size', inputs: { required: { crop: list('disabled', 'center') } } },
+  ]
+  const classes = { ResizeImageMaskNode: { resize_type: ['COMFY_DYNAMICCOMBO_V3', { options }] } }
+  const whole = { resize_type: 'scale by multiplier', 'resize_type.multiplier': 2 }
+  expect(lacks(sized(whole), classes)).toEqual([])
+  for (const [inputs, said] of [
+    [{ resize_type: 'scale by multiplier' }, 'needs resize_type.multiplier'],
+    [{ ...whole, resize_type: 'by magic' }, 'has no "by magic" for resize_type'],
+    [{ resize_type: 'match size', 'resize_type.crop': 'left' }, 'has no "left" for resize_type.crop'],
+  ] as const)
+    expect(lacks(sized(inputs), classes)).toEqual([expect.stringContaining(said)])
+})
+
+const powerLora = (name: string, inputs: Record<string, unknown>) =>
+  textToImage({ '3': sampler({ model: ['40', 0] }), '40': node(name, { model: ['4', 0], ...inputs }) })
+
+it.each<[string, string, Record<string, unknown>]>([
+  ['an object', 'Power Lora Loader (rgthree)', { lora_1: { on: true, lora: 'gone.safetensors', strength: 1 } }],
+  ['a list of objects', 'Lora Loader (LoraManager)', { loras: [{ name: 'gone.safetensors', active: true }] }],
+  ['an object within another', 'Stack', { loras: { __value__: [{ file: 'gone.safetensors' }] } }],
+  ['an object beside a picture', 'LoraLoader|pysssss', { lora_name: { content: 'gone.safetensors', image: null } }],
+])('a file that is named in %s is compared with what the server lists', (_, name, inputs) => {
+  const listed = (...files: string[]) => ({ LoraLoader: { lora_name: list(...files) } })
+  expect(lacks(powerLora(name, inputs), listed('ink.safetensors'))).toEqual([
+    expect.stringContaining('It has no "gone.safetensors"'),
+  ])
+  expect(lacks(powerLora(name, inputs), listed('ink.safetensors', 'old\\gone.safetensors'))).toEqual([])
+})
+
+it('a file that is named in an object gets the server\u2019s own spelling, and what is turned off is not needed', () => {
+  const lora = (on: boolean, file: string) => ({ on, lora: file, strength: 1 })
+  const graph = powerLora('Power Lora Loader (rgthree)', {
+    lora_1: lora(true, 'old/ink.safetensors'),
+    lora_2: lora(false, 'gone.safetensors'),
+  })
+  const loras = { LoraLoader: { lora_name: list('old\\ink.safetensors') } }
+  const fit = fitted(workflowDocument(bound(graph), 1), (name) =>
+    describedClass.parse({ input: { required: (loras as Record<string, object>)[name] ?? {} } }),
+  )
+  expect(fit?.lacks).toEqual([])
+  expect(fit?.workflow.graph['40']?.inputs.lora_1).toEqual(lora(true, 'old\\ink.safetensors'))
+})
+
+it('every file that is chosen of one list is compared', () => {
+  const graph = powerLora('Stack', { several: ['ink.safetensors', 'gone.safetensors'] })
+  expect(lacks(graph, { Stack: { several: list('ink.safetensors') } })).toEqual([
+    expect.stringContaining('It has no "gone.safetensors" for several'),
   ])
 })
