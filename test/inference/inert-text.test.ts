@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { inertText, inertTextForSdNext } from '../../src/inference/inert-text.js'
+import { inertText, inertTextForWildcards } from '../../src/inference/inert-text.js'
 import { readPrompt } from '../stand-ins/a1111/prompts.js'
 import { effort, seedOf } from '../support/effort.js'
 import { givenBackend } from './a1111/given.js'
@@ -36,7 +36,7 @@ const HARMLESS = [
 
 describe('a text that names files', () => {
   it.each(['a1111', 'forge', 'legacy', 'sdnext'] as const)('names none to %s, and is read whole', (dialect) => {
-    const inert = dialect === 'sdnext' ? inertTextForSdNext : inertText
+    const inert = dialect === 'sdnext' ? inertTextForWildcards : inertText
     for (const text of dialect === 'sdnext' ? [...NASTY, ...NASTY_FOR_SDNEXT] : NASTY) {
       expect(readPrompt(dialect, text), `${text} as it is`).not.toMatchObject({ files: [], text })
       const { files, text: read } = readPrompt(dialect, inert(text))
@@ -59,14 +59,14 @@ describe('a text that names files', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(readPrompt('a1111', inertText(text)).files).toEqual([])
-        expect(readPrompt('sdnext', inertTextForSdNext(text)).files).toEqual([])
+        expect(readPrompt('sdnext', inertTextForWildcards(text)).files).toEqual([])
       }),
       { seed: seedOf(5), numRuns: 5_000 * effort },
     )
   })
 
   it('stays as it is where it names none', () => {
-    for (const text of HARMLESS) expect([inertText(text), inertTextForSdNext(text)]).toEqual([text, text])
+    for (const text of HARMLESS) expect([inertText(text), inertTextForWildcards(text)]).toEqual([text, text])
   })
 })
 

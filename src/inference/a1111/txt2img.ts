@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { InferenceRequest } from '../../core/generations/run/backend.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { drawnImage, type Fields, fieldsOf } from '../drawn-image.js'
-import { inertText, inertTextForSdNext } from '../inert-text.js'
+import { inertText, inertTextForWildcards } from '../inert-text.js'
 import { describeUnexpected, parsedJson } from '../server-reply.js'
 import { type A1111Asked, bareName } from './discovery.js'
 import { loraTags, fieldsOf as optionFields, settingsOf } from './option-fields.js'
@@ -12,7 +12,7 @@ import { isForge } from './server-files.js'
 export function txt2imgBody(asked: A1111Asked): object {
   const { request, server, model, sampler, seeds } = asked
   const { dialect } = server
-  const inert = dialect === 'sdnext' ? inertTextForSdNext : inertText
+  const inert = dialect === 'sdnext' ? inertTextForWildcards : inertText
   const settings = settingsOf(asked)
   return {
     prompt: loraTags(asked) + inert(request.prompt),

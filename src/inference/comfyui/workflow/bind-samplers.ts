@@ -1,9 +1,11 @@
 import type { Sampler } from '../../../core/generations/generation.js'
 import { samplersOf } from '../../samplers.js'
-import { isPlaceholder, numberAt, numberOf, settle, titledNumber, titledSetting } from './node-values.js'
-import { settingOf } from './sampler-nodes.js'
+import { contradicted } from './node-titles.js'
+import { isPlaceholder, numberAt, numberOf, settle, titledNumber } from './node-values.js'
+import { settingOf, titledSetting } from './sampler-nodes.js'
 import {
   ancestorsOf,
+  feeds,
   inputOf,
   named,
   type Slot,
@@ -22,18 +24,37 @@ interface Setting {
   readonly slots: Slot[]
   readonly value?: number | undefined
   readonly fixed?: string
+  readonly notes: readonly string[]
 }
 
-/** Every sampler's seed, but of those that add no noise: they go on with another's. */
-export function bindSeed(kept: WorkflowGraph, samplers: readonly string[]) {
+/**
+ * Every sampler's seed, but of those that add no noise: they go on with another's. A title settles where the seed of a
+ * sampler is held; it takes no sampler's seed away.
+ */
+export function bindSeed(kept: WorkflowGraph, main: string, samplers: readonly string[]) {
   const asked = titledNumber(kept, 'seed', ['seed', 'noise_seed'], 'seed')
-  const found = asked.length > 0 ? asked : samplers.map((id) => seedOf(kept, id)).filter((it) => it !== undefined)
-  const settled = found.map((slot) => settle(kept, slot))
+  const own = samplers.map((id) => seedOf(kept, id)).filter((it) => it !== undefined)
+  const wired = own.flatMap((slot) => {
+    const titled = asked.filter(([id]) => feeds(kept, id, slot))
+    return titled.length > 0 ? titled : [slot]
+  })
+  const others = asked.filter(([id]) => !own.some((slot) => feeds(kept, id, slot)))
+  // What else draws lots, such as a wildcard, may get the seed, too.
+  const besides = others.filter(([, input]) => own.length === 0 || /seed/i.test(input))
+  const settled = [...wired, ...besides].map((slot) => settle(kept, slot))
   if (settled.length === 0)
     throw new WorkflowProblem(
       'The workflow has no seed, so all images would be the same: give the node that holds it the title "seed" in ComfyUI and export it again.',
     )
-  return { slots: unique(settled.flatMap(({ slots }) => slots)), notes: overwritten(kept, 'seed', settled) }
+  const notes = others.map((slot) =>
+    besides.includes(slot)
+      ? `${named(kept, slot[0])} gets the seed, too, as its title says.`
+      : contradicted(kept, slot[0], 'seed', main),
+  )
+  return {
+    slots: unique(settled.flatMap(({ slots }) => slots)),
+    notes: [...overwritten(kept, 'seed', settled), ...(own.length === 0 ? [] : notes)],
+  }
 }
 
 function seedOf(kept: WorkflowGraph, id: string): Slot | undefined {
@@ -58,8 +79,8 @@ export function bindSteps(
   main: string,
   samplers: readonly string[],
 ): Setting & { bounds: Slot[] } {
-  const none = (fixed: string) => ({ slots: [], bounds: [], fixed })
-  const own = titledSetting(kept, 'steps', ['steps']) ?? settingOf(kept, main, ['steps'], 'sigmas')
+  const { slot: own, notes } = titledSetting(kept, main, { role: 'steps', inputs: ['steps'], from: 'sigmas' })
+  const none = (fixed: string) => ({ slots: [], bounds: [], fixed, notes })
   if (!own) return none(`${named(kept, main)} takes its steps from a list of its own`)
   const { slots, value, computedBy } = settle(kept, own)
   // Without the file's number there is no default, and Easel's would spoil a distilled model.
@@ -73,7 +94,8 @@ export function bindSteps(
   if (steps === undefined && [...found, ...split].length > 0) return none(`${named(kept, main)} divides its steps`)
   if (found.includes(undefined)) return none(`${named(kept, main)} has a first or last step that is computed`)
   const all = [...slots, ...parts.flatMap((id) => settle(kept, [id, 'steps']).slots)]
-  return { slots: unique(all), value: steps, bounds: unique([...found, ...split].filter((it) => it !== undefined)) }
+  const bounds = unique([...found, ...split].filter((it) => it !== undefined))
+  return { slots: unique(all), value: steps, bounds, notes }
 }
 
 /** The bounds that lie within the steps: one at or beyond the end means "to the end". Undefined: computed. */
@@ -99,8 +121,16 @@ function splitsOf(kept: WorkflowGraph, main: string, steps: number | undefined):
 
 /** The scale of the guidance; exactly 1, or a guider without one, draws without guidance. */
 export function bindCfg(kept: WorkflowGraph, main: string, samplers: readonly string[]): Setting & { guided: boolean } {
-  const none = (fixed: string, guided: boolean) => ({ slots: [], fixed, guided })
-  const own = titledSetting(kept, 'cfg', ['cfg']) ?? settingOf(kept, main, ['cfg', 'cfg_conds'], 'guider')
+  const its = titledSetting(kept, main, { role: 'cfg', inputs: ['cfg', 'cfg_conds'], from: 'guider' })
+  const hasNone = !its.slot || numberAt(kept, ...its.slot) === 1
+  // Where the sampler has none, a title may say what takes its place, such as the guidance of Flux.
+  const [stand, another] = hasNone
+    ? titledNumber(kept, 'cfg', ['cfg'], 'cfg').filter(([id]) => id !== main && ancestorsOf(kept, main).has(id))
+    : []
+  const isStandIn = stand !== undefined && another === undefined
+  const own = isStandIn ? stand : its.slot
+  const notes = isStandIn ? [] : its.notes
+  const none = (fixed: string, guided: boolean) => ({ slots: [], fixed, guided, notes })
   if (!own) return none(`${named(kept, main)} draws without such a scale`, true)
   const { slots, value, computedBy } = settle(kept, own)
   if (computedBy !== undefined) return none(`${named(kept, computedBy)} computes it`, true)
@@ -111,6 +141,7 @@ export function bindCfg(kept: WorkflowGraph, main: string, samplers: readonly st
     slots: unique([...slots, ...parts.flatMap((id) => settle(kept, [id, 'cfg']).slots)]),
     value: cfg,
     guided: true,
+    notes,
   }
 }
 

@@ -1,38 +1,26 @@
 import { SIZE_STEP } from '../../../core/generations/generation.js'
 import { unique } from './bind-samplers.js'
-import { titled } from './node-titles.js'
-import { numberAt, type Settled, settle, titledNumber } from './node-values.js'
+import { emptySize, LATENT, latentSources, PAIRS, type Pair, PICTURE, pairOf } from './empty-size.js'
+import { numberAt, type Settled, settle } from './node-values.js'
 import {
   ancestorsOf,
   descendantsOf,
   inputOf,
   named,
-  namedAll,
   nodeAt,
   type Slot,
-  shown,
-  type Wire,
   type WorkflowGraph,
   WorkflowProblem,
   wireAt,
   wiresOf,
 } from './workflow-graph.js'
 
-/** The names of the two inputs of a size. */
-type Pair = readonly [width: string, height: string]
-const PAIRS: readonly Pair[] = [
-  ['width', 'height'],
-  ['empty_latent_width', 'empty_latent_height'],
-]
 /** Besides those: what SDXL's encoders are told, and what a node that resizes takes for this way of doing so. */
 const REPEATED: readonly Pair[] = [
   ...PAIRS,
   ['target_width', 'target_height'],
   ['resize_type.width', 'resize_type.height'],
 ]
-
-const LATENT = /^(samples|latent|latents|latent_image)(_?\d+|_to|_from)?$/
-const PICTURE = /^(image|images|pixels)(_?\d+)?$/
 
 /** The size where the file does not say it. */
 const UNKNOWN = 1024
@@ -49,20 +37,17 @@ const PIXELS = new Map([
   ['EmptyHiDreamO1LatentImage', 32],
 ])
 
-const pairOf = (kept: WorkflowGraph, id: string, pairs = PAIRS): Pair | undefined =>
-  pairs.find(([width, height]) => inputOf(kept, id, width) !== undefined && inputOf(kept, id, height) !== undefined)
-
 /**
  * The inputs that get the size: at the empty latent of the main sampler, and wherever the same two numbers are
  * repeated. Sizes of later passes keep their ratio. `multiple`: of other widths and heights the image would be smaller.
  * @throws WorkflowProblem
  */
 export function bindSize(kept: WorkflowGraph, main: string, samplers: readonly string[]) {
-  const { width, height, batch, settled } = emptySize(kept, main)
+  const { width, height, batch, settled, notes: titleNotes } = emptySize(kept, main)
   const [w, h] = settled.map(({ value }) => Number(value) || undefined)
   const known = w !== undefined && h !== undefined ? ([w, h] as const) : undefined
   const sources = new Set(settled.flatMap(({ computedBy }) => computedBy ?? []))
-  const notes = [...sources].map((id) => replaced(kept, id, known))
+  const notes = [...titleNotes, ...[...sources].map((id) => replaced(kept, id, known))]
   if (!known && sources.size === 0) notes.push(`The file does not say its size, ${DEFAULT_SIZE}.`)
   const later = laterSizes(kept, main, samplers)
   const [widths, heights] = [[...width], [...height]]
@@ -148,102 +133,6 @@ const unscalable = (kept: WorkflowGraph, id: string) =>
   new WorkflowProblem(
     `${named(kept, id)} has a fixed size, but the size at the sampler is computed: write the two numbers into the empty latent, or titles "width" and "height" onto the nodes that hold them, and export the workflow again.`,
   )
-
-/** The titles come first; a node with both numbers otherwise. @throws WorkflowProblem */
-function emptySize(kept: WorkflowGraph, main: string) {
-  const wide = titledNumber(kept, 'width', ['width'], 'number')
-  const high = titledNumber(kept, 'height', ['height'], 'number')
-  const pair = wide.length > 0 && high.length > 0 ? undefined : sizeNode(kept, main)
-  const settledSide = (slots: readonly Slot[], own: Slot | undefined) =>
-    (slots.length === 0 && own ? [own] : slots).map((slot) => settle(kept, slot))
-  const width = settledSide(wide, pair?.width)
-  const height = settledSide(high, pair?.height)
-  return {
-    width: width.flatMap(({ slots }) => slots),
-    height: height.flatMap(({ slots }) => slots),
-    settled: [...width.slice(0, 1), ...height.slice(0, 1)],
-    batch: batchesOf(kept),
-  }
-}
-
-function sizeNode(kept: WorkflowGraph, main: string): { width: Slot; height: Slot } {
-  const asked = titled(kept, 'size')
-  const sources = asked.length > 0 ? asked : latentSources(kept, main, 'no image')
-  const [id, another] = sources
-  if (another !== undefined)
-    throw new WorkflowProblem(
-      `The size comes from several nodes: give one of ${namedAll(kept, sources)} the title "size" in ComfyUI, and only that one, and export the workflow again.`,
-    )
-  const pair = id === undefined ? undefined : pairOf(kept, id)
-  if (id === undefined || !pair) throw noSize(kept, id ?? main)
-  const problem = byName(kept, id)
-  if (problem) throw problem
-  return { width: [id, pair[0]], height: [id, pair[1]] }
-}
-
-/** Each image has a copy of the graph, so every batch in it is of one. */
-const batchesOf = (kept: WorkflowGraph): Slot[] =>
-  Object.keys(kept)
-    .filter((id) => inputOf(kept, id, 'batch_size') !== undefined)
-    .filter((id) => pairOf(kept, id) || /latent/i.test(nodeAt(kept, id)?.class_type ?? ''))
-    .map((id) => [id, 'batch_size'])
-
-/** Follows the latent of a sampler up to what makes it from a size alone. @throws WorkflowProblem for an image, where asked to */
-function latentSources(kept: WorkflowGraph, main: string, refuse?: 'no image'): string[] {
-  const open: Wire[] = latentWires(kept, main)
-  const seen = new Set<string>()
-  const found: string[] = []
-  for (let next = open.pop(); next; next = open.pop()) {
-    const [id] = next
-    if (seen.has(id) || !nodeAt(kept, id)) continue
-    seen.add(id)
-    const wires = latentWires(kept, id)
-    const picture = wiresOf(kept, id).find(([name]) => PICTURE.test(name))
-    if (picture && refuse) throw fromImage(kept, id)
-    if (picture) continue
-    if (wires.length > 0) open.push(...wires)
-    else found.push(id)
-  }
-  return found
-}
-
-const latentWires = (kept: WorkflowGraph, id: string): Wire[] => {
-  const wires = wiresOf(kept, id)
-  const latents = wires.filter(([name]) => LATENT.test(name))
-  const isSwitch = /reroute|switch/i.test(nodeAt(kept, id)?.class_type ?? '')
-  const pipes = wires.filter(([name]) => /^(pipe|basic_pipe|sdxl_tuple)$/.test(name))
-  const chosen = latents.length > 0 ? latents : isSwitch && wires.length === 1 ? wires : pairOf(kept, id) ? [] : pipes
-  return chosen.flatMap(([name]) => {
-    const wire = wireAt(kept, id, name)
-    return wire ? [wire] : []
-  })
-}
-
-const fromImage = (kept: WorkflowGraph, id: string) =>
-  new WorkflowProblem(
-    `${named(kept, id)} takes the size from an image, and images as input are not supported yet: connect an Empty Latent Image to the sampler instead, and export the workflow again.`,
-  )
-
-const noSize = (kept: WorkflowGraph, id: string) =>
-  new WorkflowProblem(
-    titled(kept, 'size').includes(id)
-      ? `${named(kept, id)} has the title "size", but no width and height: give that title to a node that has both, such as Empty Latent Image, and export the workflow again.`
-      : `${named(kept, id)} has no width and height to set: put a node that has both in its place, such as Empty Latent Image, or give the node that holds both the title "size" in ComfyUI, or two nodes "width" and "height", and export the workflow again.`,
-  )
-
-/** Its numbers have no effect while the size is chosen by its name. */
-function byName(kept: WorkflowGraph, id: string): WorkflowProblem | undefined {
-  const [input, value] =
-    Object.entries(nodeAt(kept, id)?.inputs ?? {}).find(
-      ([name, it]) => BY_NAME.test(name) && typeof it === 'string' && /\d/.test(it) && !/custom/i.test(it),
-    ) ?? []
-  if (input === undefined) return undefined
-  return new WorkflowProblem(
-    `${named(kept, id)} chooses its size by its ${shown(input)}, ${shown(String(value))}: choose one that takes width and height there, or put an Empty Latent Image in its place, and export the workflow again.`,
-  )
-}
-
-const BY_NAME = /^(resolution|dimensions?|aspect_ratio|ratio|preset)$/
 
 /**
  * The size of the image divided by the asked one, from the last pass back to the main sampler; undefined where the

@@ -11,8 +11,9 @@ import {
   textsBeside,
   titledText,
 } from './held-texts.js'
-import { titled } from './node-titles.js'
+import { contradicted, titled } from './node-titles.js'
 import {
+  ancestorsOf,
   inputOf,
   named,
   namedAll,
@@ -47,8 +48,17 @@ export function bindTexts(
   { samplers, parts, guided }: { samplers: readonly string[]; parts: readonly string[]; guided: boolean },
 ) {
   const positive = encodersOf(kept, startsOf(kept, main, 'positive'), 'positive')
-  const negative = guided ? encodersOf(kept, startsOf(kept, main, 'negative'), 'negative') : NO_TEXT
-  const [asked, without] = [textsOf(kept, main, 'positive', positive), textsOf(kept, main, 'negative', negative)]
+  const avoidable = encodersOf(kept, startsOf(kept, main, 'negative'), 'negative')
+  const negative = guided ? avoidable : NO_TEXT
+  const reached = { positive: reachedBy(kept, positive), negative: reachedBy(kept, avoidable) }
+  const titles = {
+    positive: titlesOf(kept, 'positive', { main, samplers, reached, isOpen: reached.positive.size === 0 }),
+    negative: titlesOf(kept, 'negative', { main, samplers, reached, isOpen: !guided || reached.negative.size === 0 }),
+  }
+  const [asked, without] = [
+    textsOf(kept, main, 'positive', positive, titles.positive),
+    textsOf(kept, main, 'negative', negative, titles.negative),
+  ]
   const [prompt, avoided] = [asked, without].map((texts) => unique(texts.map(({ slot }) => slot))) as [Slot[], Slot[]]
   if (prompt.length === 0)
     throw new WorkflowProblem(
@@ -76,8 +86,8 @@ export function bindTexts(
         (id) =>
           `${named(kept, id)} makes its text of the one that is asked for and of what stays as it is in the file.`,
       )
-      .concat(later.notes),
-    idle: guided ? [] : encodersOf(kept, startsOf(kept, main, 'negative'), 'negative').found,
+      .concat(titles.positive.notes, titles.negative.notes, later.notes),
+    idle: guided ? [] : avoidable.found,
     promptText: textAt(kept, prompt),
     negativeText: textAt(kept, avoided),
   }
@@ -154,16 +164,59 @@ function conditioningWires(kept: WorkflowGraph, id: string, side: Side, output: 
 const isPipe = (kept: WorkflowGraph, id: string) => /pipe/i.test(nodeAt(kept, id)?.class_type ?? '')
 const isSwitch = (kept: WorkflowGraph, id: string) => /reroute|switch/i.test(nodeAt(kept, id)?.class_type ?? '')
 
-/** The texts of the main sampler on one side: those with the title; else the encoder's. @throws WorkflowProblem */
-function textsOf(kept: WorkflowGraph, main: string, side: Side, { found, unknown }: Encoders): readonly Held[] {
+/** All nodes of which the texts are made. */
+const reachedBy = (kept: WorkflowGraph, { found, unknown, beside }: Encoders): ReadonlySet<string> =>
+  new Set([...[...found, ...beside].map(([id]) => id), ...unknown].flatMap((id) => [...ancestorsOf(kept, id)]))
+
+interface Titled {
+  /** Nodes with the side's title behind that side of the main sampler. */
+  readonly own: readonly string[]
+  /** The same of other passes. */
+  readonly others: readonly string[]
+  /** Name the titles that the wires contradict. */
+  readonly notes: readonly string[]
+}
+
+/** Where the wires tell of no text that has an effect (`isOpen`), a title may be on what the sampler needs for neither side. @throws WorkflowProblem */
+function titlesOf(
+  kept: WorkflowGraph,
+  side: Side,
+  at: { main: string; samplers: readonly string[]; reached: Record<Side, ReadonlySet<string>>; isOpen: boolean },
+): Titled {
+  const { main, samplers, reached, isOpen } = at
   const asked = titled(kept, TITLE[side])
-  if (asked.length > 0) return unique(asked.flatMap((id) => titledText(kept, id, side))).map((slot) => ({ slot }))
+  if (asked.length === 0) return { own: [], others: [], notes: [] }
+  const needed = ancestorsOf(kept, main)
+  const isOwn = (id: string) =>
+    isOpen ? needed.has(id) && !reached.positive.has(id) && !reached.negative.has(id) : reached[side].has(id)
+  const passes = samplers
+    .filter((id) => id !== main)
+    .map((id) => reachedBy(kept, encodersOf(kept, startsOf(kept, id, side), side)))
+  const own = asked.filter(isOwn)
+  const others = asked.filter((id) => !isOwn(id) && passes.some((nodes) => nodes.has(id)))
+  const idle = asked.filter((id) => !own.includes(id) && !others.includes(id))
+  // A title at what has no text is refused, as that of a number is.
+  for (const id of idle) titledText(kept, id, side)
+  return { own, others, notes: idle.map((id) => contradicted(kept, id, TITLE[side], main)) }
+}
+
+/** The texts of the main sampler on one side: those with the title; else the encoder's. @throws WorkflowProblem */
+function textsOf(
+  kept: WorkflowGraph,
+  main: string,
+  side: Side,
+  { found, unknown }: Encoders,
+  { own, others }: Titled,
+): readonly Held[] {
+  const asked = [...own, ...others].flatMap((id) => titledText(kept, id, side))
+  const titledTexts = unique(asked).map((slot) => ({ slot }))
+  if (own.length > 0) return titledTexts
   const nodes = [...new Set(found.map(([id]) => id))]
   const texts = found.map((slot) => heldText(kept, slot, side))
   const differ = new Set(texts.map((held) => JSON.stringify(held && inputOf(kept, ...held.slot)))).size > 1
   if ((nodes.length > 1 && differ) || unknown.length > 0 || texts.includes(undefined))
     throw ambiguousText(kept, main, side, [...nodes, ...unknown])
-  return texts.filter((it) => it !== undefined)
+  return [...texts.filter((it) => it !== undefined), ...titledTexts]
 }
 
 interface Start {

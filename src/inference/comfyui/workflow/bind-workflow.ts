@@ -3,10 +3,20 @@ import { bindOutput } from './bind-output.js'
 import { bindCfg, bindSampler, bindSeed, bindSteps, type Fixed, partsOf } from './bind-samplers.js'
 import { bindSize, scaleOf } from './bind-size.js'
 import { bindTexts } from './bind-texts.js'
-import { checkImageTitles, checkKept, checkUnbound, checkWiring, type Needs, needsOf } from './requirements.js'
+import { idleTitles } from './node-titles.js'
+import {
+  checkImageTitles,
+  checkKept,
+  checkKnown,
+  checkUnbound,
+  checkWiring,
+  type Needs,
+  needsOf,
+} from './requirements.js'
 import { resolveSwitches } from './resolve-switches.js'
 import { samplersIn } from './sampler-nodes.js'
-import { ancestorsOf, named, only, type Slot, type Wire, type WorkflowGraph } from './workflow-graph.js'
+import { tagReaders } from './tag-readers.js'
+import { ancestorsOf, named, nodeAt, only, type Slot, type Wire, type WorkflowGraph } from './workflow-graph.js'
 
 /** Where in a workflow each parameter is written. */
 export interface Binding {
@@ -60,7 +70,7 @@ export interface BoundWorkflow {
 }
 
 export interface BindOptions {
-  /** Classes that may reach files and addresses outside the server's models, or load a fixed image. */
+  /** Classes that Easel does not know to only draw, or that load a fixed image, and that are trusted all the same. */
   readonly allowNodes?: readonly string[]
   /** What `/object_info` calls an output node, where a server is known. */
   readonly outputClasses?: ReadonlySet<string>
@@ -76,13 +86,14 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
   const keep = ancestorsOf(graph, output[0])
   const kept = only(graph, keep)
   checkWiring(graph, kept)
-  const { main, samplers } = samplersIn(kept, output[0])
-  checkKept(kept, new Set(allowNodes))
+  const { main, samplers, notes: samplerNotes } = samplersIn(kept, output[0])
+  const allowed = new Set(allowNodes)
+  checkKept(kept, allowed)
   checkImageTitles(kept)
   const cfg = bindCfg(kept, main, samplers)
   const texts = bindTexts(kept, main, { samplers, parts: partsOf(kept, main, samplers), guided: cfg.guided })
   const size = bindSize(kept, main, samplers)
-  const seed = bindSeed(kept, samplers)
+  const seed = bindSeed(kept, main, samplers)
   const steps = bindSteps(kept, main, samplers)
   const sampler = bindSampler(kept, main, samplers)
   const binding: Binding = {
@@ -93,6 +104,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
     ...{ output, samplers, scale: scaleOf(kept, { main, samplers, output: output[0] }, size.file), keep: [...keep] },
   }
   checkUnbound(kept, [...slotsOf(binding), ...texts.idle])
+  checkKnown(kept, allowed)
   return {
     graph,
     binding,
@@ -109,13 +121,35 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
     sizeMultiple: size.multiple,
     notes: [
       ...leftOut.map((id) => `${named(graph, id)} is left out, because it saves another image.`),
-      ...[...texts.notes, ...size.notes, ...seed.notes],
+      ...[...idleTitles(graph, kept), ...samplerNotes, ...texts.notes, ...size.notes, ...seed.notes],
+      ...[...steps.notes, ...cfg.notes],
+      ...tagReaders(kept, [...texts.prompt, ...texts.negative]).map(
+        (id) =>
+          `${named(kept, id)} may take parts of a text for orders, such as <lora:name:1> or __name__: what is asked for is written so that it stays text.`,
+      ),
+      ...seeThrough(kept).map(
+        (id) =>
+          `${named(kept, id)} may make parts of the image transparent: in the images of Easel these parts are white.`,
+      ),
       ...settersOf(output[0]).map(
         (id) => `${named(graph, id)} stays as it is in the file: what it turns off is left out.`,
       ),
       ...laterPasses(kept, main, samplers, [...steps.slots, ...steps.bounds]),
     ],
   }
+}
+
+/** What makes an image with an alpha channel, unless something after it has taken that away or laid it on another image. */
+const seeThrough = (kept: WorkflowGraph): string[] => {
+  const nameOf = (id: string) => nodeAt(kept, id)?.class_type ?? ''
+  const isFlattened = Object.keys(kept).some((id) => /RemoveAlpha|SplitImageWithAlpha|Composite/i.test(nameOf(id)))
+  return isFlattened
+    ? []
+    : Object.keys(kept).filter(
+        (id) =>
+          /WithAlpha|RGBA|Transparen|Remove ?Background|Rembg|RMBG|BiRefNet/i.test(nameOf(id)) &&
+          !/load|session/i.test(nameOf(id)),
+      )
 }
 
 /** All inputs that are written. */

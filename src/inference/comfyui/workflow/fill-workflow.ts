@@ -1,7 +1,9 @@
 import type { GenerationParameters } from '../../../core/generations/generation.js'
+import { inertTextForWildcards } from '../../inert-text.js'
 import type { ServerSampler } from '../../samplers.js'
 import { type Binding, type BoundWorkflow, slotsOf } from './bind-workflow.js'
 import { numberAt, numberOf } from './node-values.js'
+import { tagReaders } from './tag-readers.js'
 import {
   descendantsOf,
   inputOf,
@@ -119,8 +121,10 @@ function valuesBySlot(
   const scale = (slots: readonly Slot[], to: (fileValue: number) => number) => {
     for (const [id, input] of slots) values.set(keyOf([id, input]), to(numberAt(kept, id, input) ?? 0))
   }
-  write(binding.prompt, asked.prompt)
-  write(binding.negative, asked.negativePrompt)
+  const written = (slots: readonly Slot[], text: string) =>
+    write(slots, tagReaders(kept, slots).length > 0 ? inertTextForWildcards(text) : text)
+  written(binding.prompt, asked.prompt)
+  written(binding.negative, asked.negativePrompt)
   write(binding.width, asked.width)
   write(binding.height, asked.height)
   write(binding.batch, 1)

@@ -1,3 +1,4 @@
+import { FILE } from './nested-files.js'
 import { titled } from './node-titles.js'
 import { isPlaceholder, valueInput } from './node-values.js'
 import { OTHER_WIRES } from './sampler-nodes.js'
@@ -27,6 +28,17 @@ export const CONDITIONING = /^(conditioning|cond)(_?\d+|_[a-z]+)?$|^(positive|ne
 
 /** What nodes that join, replace or write texts call them; not what they put between them, or look for. */
 const PART = /text|string|prompt|caption|prefix|suffix|value|positive|negative|^[a-z]\d?$/i
+
+/** What a node chooses by a text: a file, or one of a list. A name of a model or a ratio would else be taken for the prompt. */
+const CHOICE =
+  /(^|[_. ])(names?|ratio|preset|resolution|dimensions?|mode|method|type|dtype|device|format|scheduler|sampler|model|ckpt|checkpoint|lora|vae|unet|clip|file|path|language|operation|delimiter|separator)(_?\d+)?$/i
+
+const isChoice = (name: string, value: unknown): boolean =>
+  CHOICE.test(name) || (typeof value === 'string' && FILE.test(value))
+
+/** Numbers, and what tells a language model how to write: no part of a text comes from there. */
+export const NUMBER =
+  /width|height|seed|steps|cfg|denoise|strength|guidance|shift|weight|batch|amount|length|count|index|scale|ratio|megapixels|multiple|temperature|top_[kp]|min|max|penalty|size|^(value_)?(int|float|bool|boolean|number|switch|enabled?)$/i
 
 /** It tells a language model what to do with the text that follows: no part of the prompt. */
 const INSTRUCTION =
@@ -67,7 +79,8 @@ export function heldText(kept: WorkflowGraph, [id, input]: Slot, side: Side): He
   const wire = wireAt(kept, id, input)
   if (!wire) return { slot: [id, input] }
   const own = valueInput(kept, wire[0]) ?? onlyText(kept, wire[0])
-  if (own !== undefined && typeof inputOf(kept, wire[0], own) === 'string') return { slot: [wire[0], own] }
+  const text = own === undefined ? undefined : inputOf(kept, wire[0], own)
+  if (own !== undefined && typeof text === 'string' && !isChoice(own, text)) return { slot: [wire[0], own] }
   const [part, another] = partsBehind(kept, wire[0], side)
   // What asks a model may have one text and get the rest from there.
   const isOnly = part && another === undefined && !wiresOf(kept, part[0]).some(([name]) => OTHER_WIRES.test(name))
@@ -77,7 +90,9 @@ export function heldText(kept: WorkflowGraph, [id, input]: Slot, side: Side): He
 /** The input of a node that is a text, where there is one and it takes no wires, which would make it a computation. */
 function onlyText(kept: WorkflowGraph, id: string): string | undefined {
   if (wiresOf(kept, id).length > 0) return undefined
-  const texts = Object.entries(nodeAt(kept, id)?.inputs ?? {}).filter(([, value]) => typeof value === 'string')
+  const texts = Object.entries(nodeAt(kept, id)?.inputs ?? {}).filter(
+    ([name, value]) => typeof value === 'string' && !isChoice(name, value),
+  )
   return texts.length === 1 ? texts[0]?.[0] : undefined
 }
 
@@ -91,7 +106,8 @@ function partsBehind(kept: WorkflowGraph, id: string, side: Side): Slot[] {
     seen.add(next)
     found.push(...partsAt(kept, next, side))
     for (const [name] of wiresOf(kept, next)) {
-      const wire = OTHER_WIRES.test(name) || isOf(OTHER[side], name) ? undefined : wireAt(kept, next, name)
+      const isText = !OTHER_WIRES.test(name) && !NUMBER.test(name) && !isOf(OTHER[side], name)
+      const wire = isText ? wireAt(kept, next, name) : undefined
       if (wire) open.push(wire[0])
     }
   }
@@ -103,15 +119,19 @@ const OTHER = { positive: 'negative', negative: 'positive' } as const
 const isOf = (side: Side, name: string) => name.toLowerCase().includes(side)
 
 function partsAt(kept: WorkflowGraph, id: string, side: Side): Slot[] {
+  // An empty box may be the one that waits for the prompt.
   const says = (name: string, value: unknown) =>
-    isOf(side, name) || (/[\p{L}\p{N}]/u.test(String(value)) && !isPlaceholder(value))
+    isOf(side, name) || value === '' || (/[\p{L}\p{N}]/u.test(String(value)) && !isPlaceholder(value))
   const isText = (name: string, value: unknown) =>
     typeof value === 'string' && !isOf(OTHER[side], name) && !/^system/i.test(name) && says(name, value)
   const own = onlyText(kept, id)
-  return Object.entries(nodeAt(kept, id)?.inputs ?? {})
-    .filter(([name, value]) => isText(name, value) && (name === own || PART.test(name)))
+  const found = Object.entries(nodeAt(kept, id)?.inputs ?? {})
+    .filter(([name, value]) => isText(name, value) && (name === own || (PART.test(name) && !isChoice(name, value))))
     .filter(([, value]) => !isInstruction(value))
-    .map(([name]) => [id, name])
+  const [first, ...others] = found
+  // A node with more boxes than anybody needs: the first is in use.
+  const isSpare = first?.[1] !== '' && others.length > 1 && others.every(([, value]) => value === '')
+  return (isSpare && first ? [first] : found).map(([name]) => [id, name])
 }
 
 /** Those whose text a title points out: the encoders among these nodes, and what holds one part of a text that they get. */

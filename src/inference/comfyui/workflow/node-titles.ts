@@ -1,4 +1,4 @@
-import type { WorkflowGraph } from './workflow-graph.js'
+import { named, type WorkflowGraph } from './workflow-graph.js'
 
 /** The titles by which a person settles what a node is for. ComfyUI translates its own titles, so none of them counts. */
 const ROLES = {
@@ -26,3 +26,17 @@ export function titled(graph: WorkflowGraph, role: Role): string[] {
     return titles.includes(title.replace(/^easel:\s*/, ''))
   })
 }
+
+/** For a title that the wires contradict: `taker` gets that from elsewhere. */
+export const contradicted = (graph: WorkflowGraph, id: string, role: Role, taker: string): string =>
+  `${named(graph, id)} has the title "${role}", but ${named(graph, taker)} does not get its ${role} from there: the wires decide, and the title has no effect.`
+
+const SETTLED: readonly Role[] = ['prompt', 'negative', 'size', 'width', 'height', 'seed', 'steps', 'cfg', 'sampler']
+
+/** For the titles on nodes that the image does not need; a side that a switch turns off may have the same ones. */
+export const idleTitles = (graph: WorkflowGraph, kept: WorkflowGraph): string[] =>
+  SETTLED.filter((role) => titled(kept, role).length === 0).flatMap((role) =>
+    titled(graph, role)
+      .filter((id) => !Object.hasOwn(kept, id))
+      .map((id) => `${named(graph, id)} has the title "${role}", but no part in the image: the title has no effect.`),
+  )

@@ -136,9 +136,3 @@ export function titledNumber(graph: WorkflowGraph, role: Role, names: readonly s
     return [id, found[0]?.[0] as string]
   })
 }
-
-/** The same for what has one place: a title that several nodes have, such as the passes of an image, tells nothing. */
-export function titledSetting(graph: WorkflowGraph, role: 'steps' | 'cfg', names: readonly string[]): Slot | undefined {
-  const [found, another] = titledNumber(graph, role, names, role)
-  return another === undefined ? found : undefined
-}

@@ -1,8 +1,11 @@
+import { FILE, nestedFiles } from './nested-files.js'
+import { onlyDraws } from './node-lists.js'
 import { titled } from './node-titles.js'
 import { isPlaceholder, numberAt } from './node-values.js'
 import {
   inputOf,
   named,
+  namedAll,
   nodeAt,
   type Slot,
   shown,
@@ -25,8 +28,6 @@ export interface Needs {
   }[]
 }
 
-const FILE = /\.(safetensors|sft|ckpt|pt2?|pth|bin|gguf|onnx|engine|yaml)$/i
-
 export function needsOf(kept: WorkflowGraph): Needs {
   const classes = new Map<string, Needs['classes'][number]>()
   const files: Needs['files'] = []
@@ -39,12 +40,8 @@ export function needsOf(kept: WorkflowGraph): Needs {
   return { classes: [...classes.values()], files }
 }
 
-/** Some nodes have a list of files, each with a switch of its own. */
-function filesIn(value: unknown): string[] {
-  if (typeof value === 'string') return FILE.test(value) ? [value] : []
-  if (typeof value !== 'object' || value === null || ('on' in value && value.on === false)) return []
-  return Object.values(value).filter((it): it is string => typeof it === 'string' && FILE.test(it))
-}
+const filesIn = (value: unknown): string[] =>
+  typeof value === 'string' && FILE.test(value) ? [value] : nestedFiles(value).map(({ file }) => file)
 
 /** Each wire ends at a node of the file. @throws WorkflowProblem */
 export function checkWiring(graph: WorkflowGraph, kept: WorkflowGraph): void {
@@ -92,45 +89,53 @@ function checkLostWires(graph: WorkflowGraph, id: string): void {
     )
 }
 
-/** The words of a class that reach beyond the models of the server: they fetch, read any file, or run code. */
-const REACHING = new Set(
-  'url urls http https download downloader huggingface hf webhook request path paths directory dir folder python eval evaluate evaluator exec execute shell subprocess command script javascript lua'.split(
-    ' ',
-  ),
-)
-/** ComfyUI's own nodes that ask a service on the internet, for the money of an account there. */
-const SERVICES =
-  /^(Beeble|Bria[A-Z]|ByteDance|Flux(2?(Pro|Max|Image)|Kontext(Pro|Max)|Erase|VTO)|Gemini|Grok|HeyGen|HitPaw|IdeogramV\d|Kling|Krea\dImage|Luma[A-Z]|Magnific|OpenAI|Recraft|Reve[A-Z]|Runway|Tencent|Topaz|Wavespeed)|Api$/
-
 const REACHING_INPUT = /^(.*_)?(url|urls|path|paths|directory|dir|folder|folder_path|python_code|code)$/i
-const REACHING_VALUE = /^[a-z][a-z0-9+.-]*:\/\/\S+$|^(\/[^\s/]+\/|~[\\/]|[a-z]:[\\/]|\\\\)|(^|[\\/])\.\.([\\/]|$)/i
+/** Addresses, paths that begin at a root, a drive, a share, a home or a variable, and paths that leave their folder. */
+const REACHING_VALUE =
+  /^[a-z][a-z0-9+.-]*:\/\/\S+$|^(file|data|javascript):\S|^(\/[^\s/]+\/|~[\\/]|[a-z]:[\\/]|[\\/]{2}[^\s\\/]|\$\{?\w+\}?[\\/]|%\w+%[\\/])|(^|[\\/])\.\.([\\/]|$)/i
 
 /** Nothing, or the name of a file that is chosen from a folder of models. */
 const isHarmless = (input: string, value: unknown): boolean =>
   value === '' || (/path$/i.test(input) && typeof value === 'string' && FILE.test(value) && !/[\\/]/.test(value))
 
-const wordsOf = (name: string) =>
-  name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
+const isReaching = (input: string, value: unknown): boolean =>
+  typeof value === 'string' &&
+  ((REACHING_INPUT.test(input) && !isHarmless(input, value)) || REACHING_VALUE.test(value.trim()))
+
+/** Also within lists and objects; reading the file has bounded how deep those are. */
+const reaches = (input: string, value: unknown): boolean =>
+  isReaching(input, value) ||
+  (wireOf(value) === undefined &&
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries(value).some(([key, inner]) => reaches(Array.isArray(value) ? input : key, inner)))
 
 /** A workflow must not make the server fetch a URL, read a file by its path, run code, or write files of its own. */
 function checkReach(kept: WorkflowGraph, id: string): void {
-  const name = nodeAt(kept, id)?.class_type ?? ''
-  const inputs = Object.entries(nodeAt(kept, id)?.inputs ?? {})
-  const reaching = inputs.find(
-    ([input, value]) =>
-      (REACHING_INPUT.test(input) && !isHarmless(input, value) && (typeof value === 'string' || wireOf(value))) ||
-      (typeof value === 'string' && REACHING_VALUE.test(value.trim())),
+  const reaching = Object.entries(nodeAt(kept, id)?.inputs ?? {}).find(
+    ([input, value]) => reaches(input, value) || (REACHING_INPUT.test(input) && wireOf(value)),
   )
-  const words = wordsOf(name)
-  // The saving node of the output is replaced; one on the way to it would write.
-  if (!reaching && !SERVICES.test(name) && !words.some((word) => REACHING.has(word) || word === 'save')) return
-  const where = reaching ? ` at ${shown(reaching[0])}` : ''
+  if (reaching)
+    throw new WorkflowProblem(
+      `${named(kept, id)} can reach files or addresses outside the server's models at ${shown(reaching[0])}: remove it, or allow it with --allow-node '${shown(nodeAt(kept, id)?.class_type ?? '')}' if you trust it.`,
+    )
+}
+
+const MAX_NAMED = 20
+
+/**
+ * What is on no list may do anything, whatever it is called. All at once, or each would need an import of its own.
+ * @throws WorkflowProblem
+ */
+export function checkKnown(kept: WorkflowGraph, allowNodes: ReadonlySet<string>): void {
+  const classOf = (id: string) => nodeAt(kept, id)?.class_type ?? ''
+  const unknown = new Map(Object.keys(kept).map((id) => [classOf(id), id] as const))
+  for (const name of unknown.keys()) if (onlyDraws(name) || allowNodes.has(name)) unknown.delete(name)
+  if (unknown.size === 0) return
+  const [they, them, draw] = unknown.size === 1 ? ['it', 'it', 'draws'] : ['they', 'them', 'draw']
+  const names = [...unknown.keys()].slice(0, MAX_NAMED).map((name) => `'${shown(name)}'`)
   throw new WorkflowProblem(
-    `${named(kept, id)} can reach files or addresses outside the server's models${where}: remove it, or allow it with --allow-node '${shown(name)}' if you trust it.`,
+    `Easel does not know that ${namedAll(kept, [...unknown.values()])} only ${draw}: ${they} can reach files or addresses outside the server's models, or run code, so remove ${them}, or allow ${them} with --allow-node ${names.join(' ')} if you trust ${them}.`,
   )
 }
 
@@ -138,8 +143,8 @@ function checkReach(kept: WorkflowGraph, id: string): void {
 function checkImages(kept: WorkflowGraph, id: string): void {
   const name = nodeAt(kept, id)?.class_type ?? ''
   const isLoader = /load.*(image|mask|video|audio)/i.test(name) || /^(image|mask)$/.test(name)
-  // That one needs to be allowed, whatever it loads.
-  if (!isLoader || wordsOf(name).some((word) => REACHING.has(word))) return
+  // One that loads from elsewhere needs to be allowed, whatever it loads.
+  if (!isLoader || /url|http|path|folder|dir/i.test(name)) return
   throw new WorkflowProblem(
     `${named(kept, id)} loads an image or another file as input, which is not supported yet: remove it and what needs it, and export the workflow again.`,
   )

@@ -1,6 +1,8 @@
-import { titled } from './node-titles.js'
+import { contradicted, titled } from './node-titles.js'
+import { titledNumber } from './node-values.js'
 import {
   ancestorsOf,
+  feeds,
   inputOf,
   named,
   namedAll,
@@ -32,7 +34,7 @@ export function isSampler(graph: WorkflowGraph, id: string): boolean {
 const MAX_SAMPLERS = 50
 
 /** All samplers, and the first: the one that draws from nothing. `output` makes the image. @throws WorkflowProblem */
-export function samplersIn(kept: WorkflowGraph, output: string): { main: string; samplers: string[] } {
+export function samplersIn(kept: WorkflowGraph, output: string): { main: string; samplers: string[]; notes: string[] } {
   const samplers = Object.keys(kept).filter((id) => isSampler(kept, id))
   if (samplers.length === 0)
     throw new WorkflowProblem(
@@ -42,17 +44,24 @@ export function samplersIn(kept: WorkflowGraph, output: string): { main: string;
     throw new WorkflowProblem(
       `The workflow has ${samplers.length} samplers, and at most ${MAX_SAMPLERS} are taken: remove some and export it again.`,
     )
-  const chosen = titled(kept, 'sampler').filter((id) => samplers.includes(id))
   const first = samplers.filter((id) => {
     const ancestors = ancestorsOf(kept, id)
     return !samplers.some((other) => other !== id && ancestors.has(other))
   })
+  const asked = titled(kept, 'sampler')
+  const chosen = asked.filter((id) => first.includes(id))
   const [main, another] = chosen.length > 0 ? chosen : first
   if (main === undefined || another !== undefined)
     throw new WorkflowProblem(
       `The workflow begins with several samplers: give one of ${namedAll(kept, chosen.length > 0 ? chosen : first)} the title "sampler" in ComfyUI, and only that one, and export it again.`,
     )
-  return { main, samplers }
+  const notes = asked
+    .filter((id) => !first.includes(id))
+    .map(
+      (id) =>
+        `${named(kept, id)} has the title "sampler", but the image begins at ${named(kept, main)}: the wires decide, and the title has no effect.`,
+    )
+  return { main, samplers, notes }
 }
 
 /** What carries no setting and no text: a search for one must not end at another sampler, or at a loader. */
@@ -72,6 +81,26 @@ export function settingsBehind(kept: WorkflowGraph, id: string, from: string, in
     else for (const [name, [node]] of wiresOf(kept, next)) if (!OTHER_WIRES.test(name)) open.push(node)
   }
   return found
+}
+
+/**
+ * The same, settled by a title where the wires leave it open: on a node that holds or makes what comes to the sampler's
+ * setting. A title elsewhere has no effect, and `notes` say so.
+ */
+export function titledSetting(
+  kept: WorkflowGraph,
+  main: string,
+  { role, inputs, from }: { role: 'steps' | 'cfg'; inputs: readonly string[]; from: string },
+): { slot: Slot | undefined; notes: string[] } {
+  const asked = titledNumber(kept, role, [role], role)
+  const wired = inputs.flatMap((input) =>
+    inputOf(kept, main, input) !== undefined ? [[main, input] as const] : settingsBehind(kept, main, from, input),
+  )
+  const heard = asked.filter(([id]) => feeds(kept, id, wired.length === 1 ? (wired[0] as Slot) : [main, from]))
+  const [slot, another] = heard
+  const notes = asked.filter((it) => !heard.includes(it)).map(([id]) => contradicted(kept, id, role, main))
+  // A title that several nodes have, such as the passes of an image, tells nothing.
+  return { slot: slot && !another ? slot : settingOf(kept, main, inputs, from), notes }
 }
 
 /** Where a sampler's setting is: at the sampler itself, or behind one of its wires. */

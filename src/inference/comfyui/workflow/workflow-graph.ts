@@ -84,6 +84,12 @@ export function ancestorsOf(graph: WorkflowGraph, id: string): Set<string> {
   return found
 }
 
+/** Whether what a node makes comes to that input, or is on it. */
+export function feeds(graph: WorkflowGraph, id: string, [node, input]: Slot): boolean {
+  const wire = wireOf(inputOf(graph, node, input))
+  return id === node || (wire !== undefined && ancestorsOf(graph, wire[0]).has(id))
+}
+
 /** Those nodes and all that need them. */
 export function descendantsOf(graph: WorkflowGraph, ids: Iterable<string>): Set<string> {
   const users = new Map<string, string[]>()

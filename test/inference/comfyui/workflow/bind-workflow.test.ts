@@ -69,7 +69,7 @@ describe('a workflow that ran on a real server', () => {
       ...[1, 8, 5],
     ],
   ] as const)('%s is bound', (name, slots, scale, cfgScale, steps) => {
-    const { binding, defaults } = bindWorkflow(readWorkflow(graphFile(name)))
+    const { binding, defaults } = bound(JSON.parse(graphFile(name)))
     expect(shownBinding(binding)).toEqual(slots)
     expect(binding.scale).toBe(scale)
     expect(defaults).toMatchObject({ width: 256, height: 256, steps })

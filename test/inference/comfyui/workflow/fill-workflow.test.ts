@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { GenerationParameters } from '../../../../src/core/generations/generation.js'
-import { bindWorkflow } from '../../../../src/inference/comfyui/workflow/bind-workflow.js'
 import { fillWorkflow } from '../../../../src/inference/comfyui/workflow/fill-workflow.js'
-import { readWorkflow } from '../../../../src/inference/comfyui/workflow/read-workflow.js'
 import { wireOf } from '../../../../src/inference/comfyui/workflow/workflow-graph.js'
-import { bound, graphFile, node, sampler, textToImage } from './given-graphs.js'
+import { bound, type GivenGraph, graphFile, node, sampler, textToImage } from './given-graphs.js'
 
 const VALUES = {
   ...{ prompt: 'a dog', negativePrompt: 'dull', width: 512, height: 384, steps: 10, cfgScale: 3 },
   sampler: 'heun',
 } as const
 const HEUN = { name: 'heun', schedule: 'karras' }
-const ofFile = (name: string) => bindWorkflow(readWorkflow(graphFile(name)))
+const ofFile = (name: string) => bound(JSON.parse(graphFile(name)))
 const filled = (name: string, seeds: readonly number[] = [5], values: GenerationParameters = VALUES) =>
   fillWorkflow(ofFile(name), values, HEUN, seeds, 'attempt')
 
@@ -147,9 +145,59 @@ describe('a filled workflow', () => {
   })
 
   it('keeps a node called __proto__', () => {
-    const workflow = bindWorkflow(readWorkflow(JSON.stringify(textToImage()).replaceAll('"3"', '"__proto__"')))
+    const workflow = bound(JSON.parse(JSON.stringify(textToImage()).replaceAll('"3"', '"__proto__"')))
     const { nodes } = fillWorkflow(workflow, VALUES, HEUN, [1], 'attempt')
     expect(JSON.parse(JSON.stringify(nodes))).toHaveProperty(['8', 'inputs', 'samples'], ['__proto__', 0])
     expect(Object.keys(nodes)).toContain('__proto__')
+  })
+})
+
+describe('a prompt with orders in it', () => {
+  const ORDERS = 'a cat <lora:ink:1> __animals__ {a|<hypernet:x:1>}'
+  const drawn = (graph: GivenGraph) => {
+    const workflow = bound(graph)
+    const { nodes } = fillWorkflow(
+      workflow,
+      { ...VALUES, prompt: ORDERS, negativePrompt: '<lora:b:1>' },
+      HEUN,
+      [5],
+      'x',
+    )
+    return { nodes, notes: workflow.notes.filter((note) => note.includes('stays text')) }
+  }
+  const from = (text: unknown) => node('CLIPTextEncode', { text, clip: ['4', 1] })
+  const power = { prompt: 'a cat', opt_model: ['4', 0], opt_clip: ['4', 1], insert_lora: 'CHOOSE' }
+
+  it.each<[string, GivenGraph, string, string]>([
+    ['a node that loads what they name', { '6': node('Power Prompt (rgthree)', power) }, '6', 'prompt'],
+    [
+      'an encoder of wildcards',
+      { '6': node('Wildcard Encode (Inspire)', { text: 'a cat', clip: ['4', 1] }) },
+      '6',
+      'text',
+    ],
+    [
+      'a node that the text comes to',
+      { '6': from(['41', 0]), '40': node('Text', { text: 'a cat' }), '41': node('LoraTagLoader', { text: ['40', 0] }) },
+      '40',
+      'text',
+    ],
+  ])('is text for %s', (_, changes, id, input) => {
+    const { nodes, notes } = drawn(textToImage(changes))
+    expect(nodes[id]?.inputs[input]).not.toMatch(/<\w+:|__/)
+    expect(nodes[id]?.inputs[input]).toContain('a cat')
+    expect(notes).not.toEqual([])
+  })
+
+  it('stays as it is typed for nodes that only encode', () => {
+    const { nodes, notes } = drawn(
+      textToImage({
+        '6': from(['40', 0]),
+        '40': node('StringConstantMultiline', { string: 'a cat', strip_newlines: true }),
+      }),
+    )
+    expect(nodes['40']?.inputs.string).toBe(ORDERS)
+    expect(nodes['7']?.inputs.text).toBe('<lora:b:1>')
+    expect(notes).toEqual([])
   })
 })
