@@ -14,9 +14,16 @@ export async function readEntries<T>(
   what: string,
   toEntry: (value: unknown) => T | Promise<T>,
 ): Promise<T[]> {
+  return entriesOf(await readList(path, what), toEntry)
+}
+
+/** The list itself. @param instead says of other JSON what it is @throws OperatorError */
+export async function readList(path: string, what: string, instead?: (value: unknown) => string | undefined) {
   const list = parsed(path, await readText(path))
+  const other = instead?.(list)
+  if (other !== undefined) throw new OperatorError(`${path} ${other}`)
   if (!Array.isArray(list)) throw new OperatorError(`${path} must hold a JSON array of ${what}.`)
-  return entriesOf(list, toEntry)
+  return list as unknown[]
 }
 
 interface Reading {

@@ -7,6 +7,7 @@ import type { BoundWorkflow } from '../inference/comfyui/workflow/bind-workflow.
 import { classesOf, fitted } from '../inference/comfyui/workflow/server-lacks.js'
 import { workflowDocument } from '../inference/comfyui/workflow/workflow-definition.js'
 import { createServerHttp, parseServerUrl } from '../inference/server-http.js'
+import { refusalOf } from '../process/model-entry.js'
 import { boundWorkflow, defaultsOf, WORKFLOW_PARAMETERS, workflowReport } from '../process/workflow-report.js'
 import { type FindConfig, withOperator } from './connection.js'
 import { readText } from './json-file.js'
@@ -27,10 +28,12 @@ export function workflowCommands(program: Command, find: FindConfig, print: (ans
       'a ComfyUI server, such as http://127.0.0.1:8188, that is to draw with it: say what it lacks',
     )
     .action(async (file, { allowNode = [], server }) => {
-      const bound = await readBound(file, allowNode)
+      const source = await readText(file, { what: 'a workflow', lenient: true })
+      const bound = boundWorkflow(source, allowNode)
       const lacks = server === undefined ? undefined : await lacksOf(bound, server)
       const entry = entryOf(file, allowNode, await freeId(find))
-      print(answerOf(bound, lacks, entry, join(parse(file).dir, 'models.json')))
+      const refused = await refusalOf(entry, source)
+      print(answerOf(bound, { lacks, entry, refused, importFile: join(parse(file).dir, 'models.json') }))
     })
 }
 
@@ -75,22 +78,18 @@ async function lacksOf(bound: BoundWorkflow, url: string): Promise<readonly stri
 
 const ANSWER_MS = 10_000
 
-/** @throws OperatorError, invalid_request */
-async function readBound(file: string, allowNodes: readonly string[]): Promise<BoundWorkflow> {
-  return boundWorkflow(await readText(file, { what: 'a workflow', lenient: true }), allowNodes)
+interface Checked {
+  /** Of a server; undefined where none was asked. */
+  readonly lacks: readonly string[] | undefined
+  /** With which it can be imported. */
+  readonly entry: object
+  /** Why an import would refuse that entry as it is. */
+  readonly refused: string | undefined
+  /** Where to save the entry. */
+  readonly importFile: string
 }
 
-/**
- * @param lacks of a server; undefined where none was asked
- * @param entry with which it can be imported
- * @param importFile where to save the entry
- */
-function answerOf(
-  bound: BoundWorkflow,
-  lacks: readonly string[] | undefined,
-  entry: object,
-  importFile: string,
-): Answer {
+function answerOf(bound: BoundWorkflow, { lacks, entry, refused, importFile }: Checked): Answer {
   const { binding, fixed, needs, notes, sizeMultiple } = bound
   const { places, sections } = workflowReport(bound)
   const parts = [
@@ -102,6 +101,7 @@ function answerOf(
         : section({ title: 'What the server lacks', lines: lacks })),
     `To offer it, save this as ${importFile}, with an ID, names and a price of your own:`,
     JSON.stringify([entry], null, 2),
+    refused && section({ title: 'An import refuses this entry as it is', lines: [refused] }),
   ]
   const json = {
     bound: Object.fromEntries(
@@ -117,10 +117,12 @@ function answerOf(
       notes,
       lacks,
       entry,
+      refused: refused ?? null,
     },
   }
-  const hint = `\nThen run "easel models import ${importFile}".`
-  return { json, text: parts.filter(Boolean).join('\n\n'), hint, failed: (lacks?.length ?? 0) > 0 }
+  const hint = `\n${refused ? 'Correct it, then' : 'Then'} run "easel models import ${importFile}".`
+  const failed = (lacks?.length ?? 0) > 0 || refused !== undefined
+  return { json, text: parts.filter(Boolean).join('\n\n'), hint, failed }
 }
 
 const section = ({ title, lines }: WorkflowReport['sections'][number]): string =>

@@ -27,14 +27,15 @@ const ROUNDED = 8
 /**
  * Reads the image's header and checks its size. The pixels are decoded later, to be stored.
  * @param scale the image's size divided by the asked one; a scaled size may be rounded
+ * @param otherSize makes the error for an image of another size
  */
-export async function requireSize(bytes: Buffer, asked: Size, bad: Bad, scale = 1) {
+export async function requireSize(bytes: Buffer, asked: Size, bad: Bad, scale = 1, otherSize = bad) {
   const header = await headerOf(bytes).catch((error) => {
     throw bad(`sent an image that cannot be read: ${whyUnreadable(bytes, error)}`)
   })
   const off = Math.max(Math.abs(header.width - asked.width * scale), Math.abs(header.height - asked.height * scale))
   if (off > (scale === 1 ? 0 : ROUNDED * Math.max(scale, 1)))
-    throw bad(
+    throw otherSize(
       `drew ${header.width}x${header.height} instead of ${Math.round(asked.width * scale)}x${Math.round(asked.height * scale)}`,
     )
   return header

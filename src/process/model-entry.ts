@@ -158,6 +158,17 @@ export async function modelOfEntry(
   } as ImportedModel
 }
 
+/** Why an import would refuse an entry with that workflow; undefined where it takes it. */
+export async function refusalOf(entry: object, source: string): Promise<string | undefined> {
+  try {
+    await modelOfEntry(entry, async () => source)
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+}
+
 /** What an entry gets from its workflow or its options, before which goes what it says itself; undefined for a checkpoint. */
 async function modelOf(its: Entry, readWorkflow: (path: string) => Promise<string>) {
   const { filename, workflow, workflow_file, allow_nodes: allowNodes = [], options } = its

@@ -3,12 +3,22 @@ import { importModels } from '../core/operator/catalog.js'
 import type { WorkflowModels } from '../core/operator/workflow-models.js'
 import type { Database } from '../db/client.js'
 import { prepareImport } from './import-models.js'
-import { modelOfEntry, toEntry } from './model-entry.js'
+import { modelOfEntry, refusalOf, toEntry } from './model-entry.js'
 import { boundWorkflow, workflowReport } from './workflow-report.js'
+
+/** What an entry needs beside its workflow. */
+const ANY_VERSION = {
+  ...{ id: 1, name: 'v1', model_name: 'Workflow', base_model: 'Other', type: 'Workflow', workflow_file: 'of the form' },
+} as const
 
 /** Workflows as `easel workflow check` reads and `easel models import` stores them. */
 export const workflowModels = (db: Database): WorkflowModels => ({
-  check: ({ source, allowNodes }) => workflowReport(boundWorkflow(source, allowNodes)),
+  async check({ source, allowNodes, scale }) {
+    const report = workflowReport(boundWorkflow(source, allowNodes))
+    const refused = await refusalOf({ ...ANY_VERSION, allow_nodes: allowNodes, scale }, source)
+    const section = { title: 'An import refuses it', lines: refused === undefined ? [] : [refused] }
+    return refused === undefined ? report : { ...report, sections: [section, ...report.sections] }
+  },
 
   async import({ source, existing, allowNodes, isMeant, ...version }, acting) {
     const kept = existing && toEntry(existing)

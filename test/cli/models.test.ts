@@ -388,6 +388,10 @@ describe('models import', () => {
   })
 
   it('says what is wrong with the file', async () => {
+    for (const workflow of [textToImage(), { input: { workflow: textToImage() } }, { nodes: [], links: [] }])
+      expect(await refusal(workflow)).toMatch(
+        /models\.json is a ComfyUI workflow itself, and an import needs an entry that names it: "easel workflow check FILE"/,
+      )
     expect(await refusal({ models: [] })).toMatch(/models\.json must hold a JSON array of model versions\.$/)
     expect(await refusal('[{]')).toMatch(/models\.json is not valid JSON from line 1, column 3 on\.$/)
     expect(await easel.error('models import /no/such.json')).toBe(

@@ -36,7 +36,8 @@ describe('workflow check', () => {
         '  the image is 1.5 times as wide and as high as asked for',
     )
     expect((await easel.run(check('a-split-files'))).stdout).not.toContain('Sizes:')
-    expect((await easel.run(check('i-missing-node-class'))).stdout).toContain('an import needs the scale')
+    const unscaled = await easel.run(check('i-missing-node-class', '--allow-node', 'FaceDetailerPipeXYZ'))
+    expect(unscaled.stdout).toContain('an import needs the scale')
     expect(await easel.json(check('e-hires-two-pass'))).toMatchObject({ scale: 1.5, size_multiple: 8 })
   })
 
@@ -119,6 +120,26 @@ describe('workflow check', () => {
     expect((await easel.json(check)).entry).toMatchObject({ id: 102, workflow_file: 'my flux.json' })
     const without = await easel.run(check, { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/easel' })
     expect(JSON.parse(entriesOf(without.stdout))).toMatchObject([{ id: 101 }])
+  })
+
+  it('says why an import refuses the entry as it is, and exits with 1', async () => {
+    const { default: graph } = await import('../inference/comfyui/workflow/graphs/a-split-files.json')
+    const latent = Object.entries(graph).find(([, { class_type }]) => /Latent/.test(class_type))?.[0] ?? ''
+    for (const [width, said] of [
+      [4096, 'width must be an integer from 256 to 2048'],
+      [128, 'width must be an integer from 256 to 2048'],
+    ] as const) {
+      const nodes: Record<string, { inputs: object }> = structuredClone(graph)
+      Object.assign(nodes[latent]?.inputs ?? {}, { width })
+      const path = join(easel.storage, 'sized.json')
+      await writeFile(path, JSON.stringify(nodes))
+      const { code, stdout } = await easel.run(['workflow', 'check', path])
+      expect([code, stdout]).toEqual([1, expect.stringContaining('An import refuses this entry as it is:\n')])
+      expect(stdout).toContain(said)
+    }
+    const unscaled = await easel.run(check('i-missing-node-class', '--allow-node', 'FaceDetailerPipeXYZ'))
+    expect([unscaled.code, unscaled.stdout]).toEqual([1, expect.stringContaining('add "scale"')])
+    expect((await easel.json(check('a-split-files'))).refused).toBeNull()
   })
 
   it('lets a node class pass that the operator allows', async () => {

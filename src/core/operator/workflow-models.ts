@@ -8,8 +8,10 @@ import type { ImportAnswer } from './imported-versions.js'
 export interface BroughtWorkflow {
   /** The text of a file that ComfyUI has exported. */
   readonly source: string
-  /** Node classes that may reach files and addresses outside a GPU server's models. */
+  /** Node classes that Easel does not know to only draw, and that the operator trusts. */
   readonly allowNodes: readonly string[]
+  /** An image's size divided by the one that is asked for, where the workflow does not say it. */
+  readonly scale: number | undefined
 }
 
 /** How a workflow is read, in words. */
@@ -24,8 +26,6 @@ export interface WorkflowReport {
 export interface WorkflowVersion
   extends BroughtWorkflow,
     Pick<ModelVersion, 'id' | 'name' | 'modelName' | 'baseModel' | 'nsfw' | 'creditsPerImage'> {
-  /** An image's size divided by the one that is asked for, where the workflow does not say it. */
-  readonly scale: number | undefined
   /** Whether it may replace what is drawn now although no backend that is up can draw it. */
   readonly isMeant: boolean
   /** The version with this ID as it is now, which gets another workflow; undefined: the ID must be free. */
@@ -34,7 +34,8 @@ export interface WorkflowVersion
 
 /** Each throws invalid_request with one sentence that says what to change. */
 export interface WorkflowModels {
-  check(workflow: BroughtWorkflow): WorkflowReport
+  /** Also of a workflow that is read and that an import refuses, such as one whose size is too large, and says why. */
+  check(workflow: BroughtWorkflow): Promise<WorkflowReport>
   /** Records the act with it. Asks the backends that are up whether they can draw it, which takes seconds. */
   import(version: WorkflowVersion, acting: Acting<CatalogStores>): Promise<ImportAnswer>
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { BackendError } from '../../core/generations/run/backend.js'
 import { linkedSignal, withTimeLimit } from '../../lib/abort-signals.js'
 import { type Bad, badOutput, failure } from '../backend-failure.js'
 import { requireSize } from '../drawn-image.js'
@@ -31,15 +32,29 @@ export async function fetchImages(
     if (!file || others.length > 0) throw bad(`saved ${file ? 1 + others.length : 0} files for one image`)
     return { seed, saveNode, file }
   })
-  return Promise.all(
+  const isWorkflow = 'workflow' in asked.model
+  const images = await Promise.all(
     saved.map(async ({ seed, saveNode, file }) => {
       const bytes = await downloads.bytesOf(saveNode, file)
       if (!bytes) throw bad('no longer has an image that it saved')
-      const { width, height } = await requireSize(bytes, request, bad, scale)
+      const otherSize = isWorkflow ? (what: string) => eachTime(http.name, what) : bad
+      const { width, height } = await requireSize(bytes, request, bad, scale, otherSize)
       return { bytes, seed, madeWith, size: { width, height } }
     }),
   )
+  const [first, ...others] = images
+  if (isWorkflow && first && others.some(({ seed, bytes }) => seed !== first.seed && bytes.equals(first.bytes)))
+    throw eachTime(http.name, 'drew the same image for several seeds')
+  return images
 }
+
+/** What a workflow does whenever it is drawn. Another server may have other nodes. */
+const eachTime = (server: string, what: string) =>
+  new BackendError(
+    'invalid_request',
+    `${server} ${what}: the workflow does so each time, and must be corrected`,
+    'This model is not set up correctly and cannot be drawn with these settings.',
+  )
 
 /** The sampler is the workflow's own where it cannot be chosen. */
 function drawnWith({ model, sampler }: ComfyuiAsked) {
@@ -136,8 +151,12 @@ const NO_CHECKPOINT = new RegExp(
   'i',
 )
 
+/** A node does not get what it needs, or its pack lacks a part: the same inputs have the same end. */
+const EACH_TIME =
+  /^(ValueError|TypeError|IndexError|AssertionError|NotImplementedError|ZeroDivisionError|ImportError|ModuleNotFoundError)\b|shapes? cannot be|sizes? of tensors? .*must match|must match the size of tensor|expected .* to have \d+ channels/i
+
 /** The error of an `execution_error`; `data` is the event's. */
-export function executionFailure({ http, request, graph }: ComfyuiAsked, data: Record<string, unknown>) {
+export function executionFailure({ http, request, graph, model }: ComfyuiAsked, data: Record<string, unknown>) {
   const server = http.name
   const { node_type: node, exception_type: type, exception_message: message } = executionError.parse(data)
   const noSuchPart = /^ERROR: (clip input|VAE) is invalid/i.test(message)
@@ -150,5 +169,7 @@ export function executionFailure({ http, request, graph }: ComfyuiAsked, data: R
   const isOfFile =
     (node === 'CheckpointLoaderSimple' || loadsFile(graph.nodes, node)) && NO_CHECKPOINT.test(`${type}: ${message}`)
   if (isOfFile || noSuchPart) return failure('model_missing', said)
+  if ('workflow' in model && EACH_TIME.test(`${type}: ${message}`))
+    return eachTime(server, said.slice(server.length + 1))
   return failure('backend_fault', said)
 }

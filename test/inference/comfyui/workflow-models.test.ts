@@ -202,9 +202,46 @@ describe('a workflow that scales the image', () => {
     const definitions = async () => [definitionOf(FLUX, twice, 4)]
     const { generate } = await givenBackend({}, { definitions })
     expect(await failureOf(generate({ model: FLUX }))).toMatchObject({
-      kind: 'bad_output',
-      message: expect.stringContaining('drew 96x96 instead of 256x256'),
+      kind: 'invalid_request',
+      message: expect.stringContaining('drew 96x96 instead of 256x256: the workflow does so each time'),
     })
+  })
+})
+
+describe('what a workflow does each time', () => {
+  it('is not tried again on that server: an error of a node that gets what it cannot use', async () => {
+    const { generate, standIn } = await given(
+      textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }) }),
+      {},
+    )
+    const failing = (type: string, message: string) => {
+      standIn.set({ run: { node: 'KSampler', type, message } })
+      return failureOf(generate({ model: FLUX }))
+    }
+    for (const [type, message] of [
+      ['ValueError', 'too few sigmas'],
+      ['ModuleNotFoundError', "No module named 'insightface'"],
+      ['RuntimeError', 'mat1 and mat2 shapes cannot be multiplied (77x2048 and 768x320)'],
+      ['RuntimeError', 'The size of tensor a (64) must match the size of tensor b (96) at non-singleton dimension 3'],
+    ] as const)
+      expect(await failing(type, message)).toMatchObject({
+        kind: 'invalid_request',
+        message: expect.stringMatching(/failed in KSampler: .*the workflow does so each time/),
+      })
+    expect(await failing('RuntimeError', 'CUDA error: device-side assert')).toMatchObject({ kind: 'backend_fault' })
+  })
+
+  it('is not charged: the same image for several seeds', async () => {
+    const { generate, standIn } = await given(
+      textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }) }),
+      {},
+    )
+    standIn.set({ run: 'same_image' })
+    expect(await failureOf(generate({ model: FLUX, seeds: [1, 2] }))).toMatchObject({
+      kind: 'invalid_request',
+      message: expect.stringContaining('drew the same image for several seeds'),
+    })
+    expect(await generate({ model: FLUX, seeds: [1] })).toHaveLength(1)
   })
 })
 

@@ -25,6 +25,7 @@ export type RunFault =
   /** An error that repeats the word it could not encode. */
   | 'text_exception'
   | 'wrong_size'
+  | 'same_image'
   | 'broken_image'
   | 'no_file'
   | 'two_files'

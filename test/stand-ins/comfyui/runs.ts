@@ -168,7 +168,7 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
     const [drawnWidth, height] = sizeOf(prompt, linked(prompt, prompt[id], 'images'))
     // More than a scaled size may be rounded.
     const width = drawnWidth * (settings.run === 'wrong_size' ? 1.125 : 1)
-    const key = keyOf(prompt, idOf(images))
+    const key = settings.run === 'same_image' ? 'same' : keyOf(prompt, idOf(images))
     const bytes =
       settings.run === 'broken_image' ? Buffer.from('not an image') : await drawImage(width, height, key, prompt)
     const count = { no_file: 0, two_files: 2 }[settings.run as string] ?? 1

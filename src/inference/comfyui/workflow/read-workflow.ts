@@ -49,15 +49,52 @@ function parsed(source: string): unknown {
   }
 }
 
+/** The fields in which other programs send a graph: ComfyUI's own request and history, RunPod's, Replicate's, Salad's. */
+const WRAPPERS = ['prompt', 'input', 'workflow', 'workflow_json', 'workflow_api', 'output', 'graph', 'api', 'body']
+const MAX_WRAPPERS = 5
+
+const isGraph = (value: unknown): value is object =>
+  isRecord(value) && Object.values(value).some((it) => isRecord(it) && Object.hasOwn(it, 'class_type'))
+const isDrawing = (value: unknown): value is object => isRecord(value) && Array.isArray(value.nodes)
+
+/** The first of its kind in what other programs wrap it in, some of which write JSON into a text. */
+function within(root: unknown, isIt: (value: unknown) => value is object, depth = 0): object | undefined {
+  if (isIt(root)) return root
+  if (depth > MAX_WRAPPERS) return undefined
+  if (typeof root === 'string') return /^\s*\{/.test(root) ? within(jsonOf(root), isIt, depth + 1) : undefined
+  if (!isRecord(root) && !Array.isArray(root)) return undefined
+  const entries = Object.entries(root)
+  const [only] = entries.length === 1 ? entries : []
+  const inner = Array.isArray(root)
+    ? root
+    : only
+      ? [only[1]]
+      : WRAPPERS.map((name) => Object.hasOwn(root, name) && root[name])
+  for (const value of inner) {
+    const found = within(value, isIt, depth + 1)
+    if (found) return found
+  }
+  return undefined
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a file is a workflow, in whatever form, rather than something else of JSON. */
+export const isWorkflow = (value: unknown): boolean => [isGraph, isDrawing].some((isIt) => within(value, isIt))
+
 function nodesIn(root: unknown): object {
-  if (!isRecord(root)) throw new WorkflowProblem(`The workflow is not an object of nodes: ${EXPORT}.`)
-  const inner = Object.hasOwn(root, 'prompt') && isRecord(root.prompt) ? root.prompt : undefined
-  // A node may have the id "prompt".
-  const graph = inner && !Object.hasOwn(inner, 'class_type') ? inner : root
-  const isDrawing = (value: unknown) => isRecord(value) && Array.isArray(value.nodes)
-  if (isDrawing(graph) || isDrawing(graph.workflow))
+  const graph = within(root, isGraph)
+  if (graph) return graph
+  if (within(root, isDrawing))
     throw new WorkflowProblem(`The workflow is in the format of ComfyUI's editor, which cannot be drawn: ${EXPORT}.`)
-  return graph
+  if (!isRecord(root)) throw new WorkflowProblem(`The workflow is not an object of nodes: ${EXPORT}.`)
+  return Object.hasOwn(root, 'prompt') && isRecord(root.prompt) ? root.prompt : root
 }
 
 function nodeOf(id: string, value: unknown): WorkflowNode {

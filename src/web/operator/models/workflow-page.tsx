@@ -134,7 +134,8 @@ const WorkflowForm = ({ form, existing, asksAnyway }: WorkflowFormProps) => (
         {form.allow_nodes}
       </textarea>
       <p id="allow_nodes-hint" class="quiet small">
-        One a line. Only what you trust: they may read any file of the GPU server, or fetch addresses.
+        One a line, of those that Easel does not know to only draw. Only what you trust: they may read any file of the
+        GPU server, fetch addresses or run code.
       </p>
     </div>
     <Field
@@ -205,10 +206,11 @@ const blankForm = (models: readonly ModelVersion[], existing: ModelVersion | und
 const numberOf = (value: string) => (value.trim() === '' ? Number.NaN : Number(value))
 const NO_WORKFLOW = 'The workflow is missing: paste the text of the file that ComfyUI has exported.'
 
-const workflowOf = ({ workflow, allow_nodes }: Form) => {
+const workflowOf = ({ workflow, allow_nodes, scale }: Form) => {
   if (workflow.trim() === '') throw invalidParameter('workflow', NO_WORKFLOW)
   const lines = allow_nodes.split('\n').map((line) => line.trim())
-  return { source: workflow, allowNodes: lines.filter((line) => line !== '') }
+  const allowNodes = lines.filter((line) => line !== '')
+  return { source: workflow, allowNodes, scale: scale.trim() === '' ? undefined : numberOf(scale) }
 }
 
 const versionOf = (form: Form, existing: ModelVersion | undefined) => ({
@@ -216,7 +218,6 @@ const versionOf = (form: Form, existing: ModelVersion | undefined) => ({
   ...{ id: existing?.id ?? numberOf(form.id), name: form.name.trim(), modelName: form.model_name.trim() },
   ...{ baseModel: form.base_model.trim(), nsfw: form.nsfw === 'yes' },
   ...{ creditsPerImage: numberOf(form.credits_per_image), existing, isMeant: form.anyway === 'yes' },
-  scale: form.scale.trim() === '' ? undefined : numberOf(form.scale),
 })
 
 /** A workflow as a new model version, or as the next revision of one. */
@@ -240,7 +241,7 @@ export function workflowRoutes(app: App, { ports }: WebsiteOptions): void {
     const refuse = (problem: string) => sendPage(reply, <WorkflowPage {...page} problem={problem} />)
     try {
       if (form.action !== 'import')
-        return sendPage(reply, <WorkflowPage {...page} report={workflows.check(workflowOf(form))} />)
+        return sendPage(reply, <WorkflowPage {...page} report={await workflows.check(workflowOf(form))} />)
       const version = versionOf(form, existing)
       const why = readForm(z.object({ reason }), form)
       if (!why.form) return refuse(refusalMessage(invalidParameter('reason', why.problem), reply))

@@ -97,6 +97,18 @@ describe('a file', () => {
     expect(readWorkflow(JSON.stringify(graph))).toEqual(graph)
   })
 
+  it.each<[string, (graph: object) => unknown]>([
+    ['RunPod’s worker', (workflow) => ({ input: { workflow, images: [{ name: 'a.png', image: 'eA==' }] } })],
+    ['a request with other fields', (prompt) => ({ id: 'x', prompt, webhook: 'https://x.example/' })],
+    ['Replicate', (graph) => ({ input: { workflow_json: JSON.stringify(graph), output_format: 'png' } })],
+    ['the editor’s own request', (output) => ({ output, workflow: { nodes: [], links: [] } })],
+    ['the history', (graph) => ({ '1f0c': { prompt: [1, '1f0c', graph, {}, ['9']], outputs: {}, status: {} } })],
+    ['a list of one', (graph) => [graph]],
+    ['a text', (graph) => JSON.stringify(graph)],
+  ])('is the same as %s has it', (_, wrapped) => {
+    expect(readWorkflow(JSON.stringify(wrapped(textToImage())))).toEqual(textToImage())
+  })
+
   it('may have a node with the id "prompt"', () => {
     expect(Object.keys(readWorkflow(JSON.stringify({ prompt: node('X', {}) })))).toEqual(['prompt'])
   })
