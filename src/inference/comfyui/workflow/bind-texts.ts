@@ -8,6 +8,7 @@ import {
   type Side,
   TITLE,
   textInputs,
+  textSources,
   textsBeside,
   titledText,
 } from './held-texts.js'
@@ -166,7 +167,7 @@ const isSwitch = (kept: WorkflowGraph, id: string) => /reroute|switch/i.test(nod
 
 /** All nodes of which the texts are made. */
 const reachedBy = (kept: WorkflowGraph, { found, unknown, beside }: Encoders): ReadonlySet<string> =>
-  new Set([...[...found, ...beside].map(([id]) => id), ...unknown].flatMap((id) => [...ancestorsOf(kept, id)]))
+  textSources(kept, [...[...found, ...beside].map(([id]) => id), ...unknown])
 
 interface Titled {
   /** Nodes with the side's title behind that side of the main sampler. */

@@ -37,8 +37,11 @@ const isChoice = (name: string, value: unknown): boolean =>
   CHOICE.test(name) || (typeof value === 'string' && FILE.test(value))
 
 /** Numbers, and what tells a language model how to write: no part of a text comes from there. */
-export const NUMBER =
+const NUMBER =
   /width|height|seed|steps|cfg|denoise|strength|guidance|shift|weight|batch|amount|length|count|index|scale|ratio|megapixels|multiple|temperature|top_[kp]|min|max|penalty|size|^(value_)?(int|float|bool|boolean|number|switch|enabled?)$/i
+
+/** Whether a wire at that input may bring a text, or a part of one. */
+export const carriesText = (input: string): boolean => !OTHER_WIRES.test(input) && !NUMBER.test(input)
 
 /** It tells a language model what to do with the text that follows: no part of the prompt. */
 const INSTRUCTION =
@@ -106,8 +109,7 @@ function partsBehind(kept: WorkflowGraph, id: string, side: Side): Slot[] {
     seen.add(next)
     found.push(...partsAt(kept, next, side))
     for (const [name] of wiresOf(kept, next)) {
-      const isText = !OTHER_WIRES.test(name) && !NUMBER.test(name) && !isOf(OTHER[side], name)
-      const wire = isText ? wireAt(kept, next, name) : undefined
+      const wire = carriesText(name) && !isOf(OTHER[side], name) ? wireAt(kept, next, name) : undefined
       if (wire) open.push(wire[0])
     }
   }
@@ -167,7 +169,9 @@ function textsAt(kept: WorkflowGraph, id: string, side: Side): Slot[] {
   const encoder = textInputs(kept, id, side)
   const held = encoder.map((slot) => heldText(kept, slot, side))
   if (encoder.length > 0) return held.every((it) => it !== undefined) ? held.map(({ slot }) => slot) : []
-  const literals = Object.entries(nodeAt(kept, id)?.inputs ?? {}).filter(([, value]) => typeof value === 'string')
+  const literals = Object.entries(nodeAt(kept, id)?.inputs ?? {}).filter(
+    ([name, value]) => typeof value === 'string' && !isChoice(name, value),
+  )
   const called = literals.filter(([name]) => ['value', 'string', 'text', side].includes(name))
   const parts = literals.filter(([name]) => PART.test(name) && !isOf(OTHER[side], name))
   const found = [called, literals, parts].find((those) => those.length === 1) ?? []
@@ -189,4 +193,16 @@ export function titledText(kept: WorkflowGraph, id: string, side: Side): Slot[] 
   throw new WorkflowProblem(
     `${named(kept, id)} has the title "${TITLE[side]}", but not one text of its own: ${how}, and export the workflow again.`,
   )
+}
+
+/** These nodes, and those that bring them their texts. */
+export function textSources(kept: WorkflowGraph, ids: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>()
+  const open = [...ids]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (found.has(next)) continue
+    found.add(next)
+    for (const [input, [from]] of wiresOf(kept, next)) if (carriesText(input)) open.push(from)
+  }
+  return found
 }

@@ -66,7 +66,7 @@ export function samplersIn(kept: WorkflowGraph, output: string): { main: string;
 
 /** What carries no setting and no text: a search for one must not end at another sampler, or at a loader. */
 export const OTHER_WIRES =
-  /^(model|clip|vae|latent|latent_image|latents|samples|image|images|pixels|mask|positive|negative|conditioning|cond\d*|control_net)$/
+  /^(model|clip|vae|latent|latent_image|latents|samples|images?(_?\d+)?|pixels|mask|positive|negative|conditioning|cond\d*|control_net)$/
 
 /** The nearest nodes with that input, from a wire of a sampler on. */
 export function settingsBehind(kept: WorkflowGraph, id: string, from: string, input: string): Slot[] {

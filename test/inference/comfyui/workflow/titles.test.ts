@@ -1,5 +1,16 @@
+import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { bound, customAdvanced, type GivenGraph, node, sampler, textToImage } from './given-graphs.js'
+import { feeds, type Slot, WorkflowProblem } from '../../../../src/inference/comfyui/workflow/workflow-graph.js'
+import {
+  bound,
+  customAdvanced,
+  type GivenGraph,
+  graphFile,
+  node,
+  refusal,
+  sampler,
+  textToImage,
+} from './given-graphs.js'
 
 /** Draws what the first sampler has drawn once more. */
 const twoPasses = (changes: GivenGraph = {}, first = sampler()) =>
@@ -123,6 +134,12 @@ describe('a title that the wires contradict takes nothing away, and is told of:'
     expect(notes).toContainEqual(expect.stringContaining('but the image begins at'))
   })
 
+  it('the prompt at a loader, which the text needs, too', () => {
+    const { '4': loader } = textToImage()
+    const title = (role: string) => textToImage({ '4': { ...node('X', {}), ...loader, _meta: { title: role } } })
+    for (const role of ['prompt', 'negative']) expect(refusal(title(role))).toMatch(/not one text of its own/)
+  })
+
   it('a negative text that no guidance reads', () => {
     const { binding, fixed } = bound(textToImage({ '3': sampler({ cfg: 1 }), '7': encoder('x', 'negative') }))
     expect(binding.negative).toEqual([])
@@ -170,5 +187,33 @@ describe('a title settles what the wires leave open:', () => {
       ['6', 'text'],
       ['31', 'text'],
     ])
+  })
+})
+
+describe('of a workflow that ran on a real server', () => {
+  const FILES = readdirSync(new URL('./graphs/', import.meta.url)).map((file) => file.replace(/\.json$/, ''))
+  const ROLES = ['prompt', 'negative', 'size', 'width', 'height', 'seed', 'steps', 'cfg', 'sampler']
+  const read = (graph: GivenGraph) => {
+    try {
+      return bound(graph)
+    } catch (error) {
+      if (error instanceof WorkflowProblem) return undefined
+      throw error
+    }
+  }
+
+  it.each(FILES)('no title on any node takes a parameter away from where the wires have it: %s', (file) => {
+    const graph: GivenGraph = JSON.parse(graphFile(file))
+    const plain = read(graph)
+    if (!plain) return
+    for (const [id, its] of Object.entries(graph))
+      for (const title of ROLES) {
+        const { binding } = read({ ...graph, [id]: { ...its, _meta: { title } } }) ?? plain
+        for (const name of ['prompt', 'negative', 'width', 'height', 'seed', 'steps', 'cfg'] as const) {
+          const isWritten = (slot: Slot) =>
+            binding[name].some((it) => String(it) === String(slot) || feeds(plain.graph, it[0], slot))
+          expect([id, title, plain.binding[name].filter((slot) => !isWritten(slot))]).toEqual([id, title, []])
+        }
+      }
   })
 })
