@@ -89,6 +89,7 @@ const CURSOR = 'cursor must be a next_cursor of this list: leave it out to begin
 export const accountCursor = z
   .string(CURSOR)
   .max(200, CURSOR)
+  .refine((cursor) => accountCursorOf(Buffer.from(cursor, 'base64url').toString()) === cursor, CURSOR)
   .transform((cursor) => Buffer.from(cursor, 'base64url').toString())
   .refine((place) => /^[a-z0-9._@+-]{1,64}:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(place), CURSOR)
   .optional()

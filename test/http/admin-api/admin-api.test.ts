@@ -113,7 +113,11 @@ describe('/admin/v1', () => {
     } while (cursor)
     expect(found).toEqual(expect.arrayContaining(users))
     expect(new Set(found).size).toBe(found.length)
-    for (const cursor of ['x', Buffer.from('a:b').toString('base64url'), 'é'])
+    const { next_cursor } = (await send(key, 'GET', '/accounts?text=user-&limit=1')).body
+    expect((await send(key, 'GET', `/accounts?text=user-&cursor=${next_cursor}`)).status).toBe(200)
+    // With something behind it, too.
+    const junk = ['%3D', '%20', '.', '%0A'].map((it) => next_cursor + it)
+    for (const cursor of ['x', Buffer.from('a:b').toString('base64url'), 'é', ...junk])
       expect((await send(key, 'GET', `/accounts?cursor=${cursor}`)).status).toBe(400)
   })
 })

@@ -168,7 +168,8 @@ describe('the answer of the provider', () => {
     const { back, cookie } = await goThere()
     const wrong = await send('GET', back.replace(/state=[^&]+/, 'state=wrong'), { cookie })
     expect([wrong.status, wrong.html.includes('did not sign you in')]).toEqual([401, true])
-    for (const forged of [undefined, `${cookie}x`, 'easel-oidc=e30.e30']) {
+    const junk = ['x', '.', '.x', '=', '~', '%20', '.'.repeat(3)].map((it) => `${cookie}${it}`)
+    for (const forged of [undefined, ...junk, 'easel-oidc=e30.e30']) {
       const { status, html } = await send('GET', back, { cookie: forged })
       expect([status, html.includes('was not begun in this browser')]).toEqual([400, true])
     }

@@ -1,10 +1,11 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { accountOfIdentity, SignInFailed } from '../../../core/accounts/identity.js'
 import { applyGroupRole } from '../../../core/operator/group-role.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
+import { isSameText } from '../../../lib/same-text.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
@@ -96,16 +97,15 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
 
 /** Text that a browser keeps and cannot change: `<base64url of JSON>.<signature>`. */
 function sealed(secret: string) {
-  const signatureOf = (text: string) => createHmac('sha256', secret).update(`sign-in ${text}`).digest()
+  const signatureOf = (text: string) => createHmac('sha256', secret).update(`sign-in ${text}`).digest('base64url')
   return {
     seal(kept: Kept): string {
       const text = Buffer.from(JSON.stringify(kept)).toString('base64url')
-      return `${text}.${signatureOf(text).toString('base64url')}`
+      return `${text}.${signatureOf(text)}`
     },
     open(value = ''): Kept | undefined {
-      const [text = '', signature = ''] = value.split('.')
-      const [given, right] = [Buffer.from(signature, 'base64url'), signatureOf(text)]
-      if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
+      const [text = ''] = value.split('.')
+      if (!isSameText(value, `${text}.${signatureOf(text)}`)) return undefined
       const kept = keptSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
       return kept.until > Date.now() ? kept : undefined
     },
