@@ -3,6 +3,8 @@ import { timeLimit } from '../lib/abort-signals.js'
 
 const TIMEOUT_MS = 10_000
 const PATH = '{path}'
+/** The end of the address of Cloudflare's API. */
+const CLOUDFLARE = '/purge_cache'
 /** The answers of Squid and nginx when there was no copy. */
 const NO_COPY = [404, 412]
 
@@ -14,6 +16,9 @@ const isForeign = (status: number) => status >= 400 && status < 500 && status !=
  * sends `PURGE` (Varnish, nginx, Squid, Fastly), else a POST of `{"files": [url]}` (Cloudflare). A user and password in
  * the template are sent as Basic, a password alone as Bearer. Where images have another address than the one below
  * `baseUrl`, that one is purged, too, since this server answers there as well.
+ *
+ * This server lets nobody keep more than one copy of a URL (KEPT_APART_BY in http/images/cdn-routes.ts). At another address a bucket may
+ * answer: there Cloudflare keeps a copy for each `Origin` and each query, which it purges by what their URLs begin with.
  */
 export function cdnPurge(
   template: string,
@@ -22,7 +27,7 @@ export function cdnPurge(
   const byPath = template.includes(PATH)
   const ownBaseUrl = `${baseUrl}/cdn`
 
-  const purge = async (imageUrl: string, outer: AbortSignal): Promise<number> => {
+  const purge = async (imageUrl: string, outer: AbortSignal, asked: object = { files: [imageUrl] }) => {
     const image = new URL(imageUrl)
     const target = new URL(template.replace(PATH, image.pathname.slice(1)))
     const authorization = authorizationOf(target)
@@ -31,12 +36,15 @@ export function cdnPurge(
       const { request } = await import('undici') // few servers ever purge
       const { statusCode, body } = await request(target.origin + target.pathname + target.search, {
         ...(byPath
-          ? // The public host: a cache keeps an image under the host of its URL.
-            { method: 'PURGE', headers: { ...authorization, host: image.host } }
+          ? // As clients reach it: a cache keeps an image under the host of its URL, and may keep one for each protocol.
+            {
+              method: 'PURGE',
+              headers: { ...authorization, host: image.host, 'x-forwarded-proto': image.protocol.slice(0, -1) },
+            }
           : {
               method: 'POST',
               headers: { ...authorization, 'content-type': 'application/json' },
-              body: JSON.stringify({ files: [imageUrl] }),
+              body: JSON.stringify(asked),
             }),
         signal: limit.signal,
       })
@@ -54,6 +62,9 @@ export function cdnPurge(
     const status = await purge(imageUrl, outer)
     requireDone(status, byPath && NO_COPY.includes(status))
     if (cdnBaseUrl === ownBaseUrl) return
+    const { host, pathname } = new URL(imageUrl)
+    if (!byPath && new URL(template).pathname.endsWith(CLOUDFLARE))
+      requireDone(await purge(imageUrl, outer, { prefixes: [host + pathname] }), false)
     const ownStatus = await purge(ownBaseUrl + imageUrl.slice(imageUrl.lastIndexOf('/')), outer)
     requireDone(ownStatus, isForeign(ownStatus))
   }

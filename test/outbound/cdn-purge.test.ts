@@ -15,7 +15,10 @@ describe('purging by path', () => {
       {
         method: 'PURGE',
         path: '/images/AbCdEfGhIjKlMnOpQrSt09.png?soft=1',
-        headers: { host: 'cdn.example', authorization: `Basic ${btoa('easel:secret')}` },
+        headers: {
+          ...{ host: 'cdn.example', 'x-forwarded-proto': 'https' },
+          authorization: `Basic ${btoa('easel:secret')}`,
+        },
       },
     ])
   })
@@ -48,6 +51,19 @@ describe('where images have another public address than the one below BASE_URL',
       { path: '/images/AbCdEfGhIjKlMnOpQrSt09.png', headers: { host: 'cdn.example' } },
       { path: '/cdn/AbCdEfGhIjKlMnOpQrSt09.png', headers: { host: 'easel.example' } },
     ])
+  })
+
+  it('has Cloudflare drop what it keeps for single origins and queries, too', async () => {
+    const cdn = await givenReceiver()
+    await purge(`${cdn.url}/client/v4/zones/1/purge_cache`, URLS)
+    const path = '/AbCdEfGhIjKlMnOpQrSt09.png'
+    expect(cdn.received.map(({ body }) => body)).toEqual([
+      { files: [URL_OF_IMAGE] },
+      { prefixes: [`cdn.example/images${path}`] },
+      { files: [`https://easel.example/cdn${path}`] },
+    ])
+    const refusing = await answering(200, 429)
+    await expect(purge(`${refusing.url}/purge_cache`, URLS)).rejects.toThrow('CDN_PURGE_URL answered 429')
   })
 
   const answering = async (...statuses: number[]) =>

@@ -5,7 +5,7 @@ import type { HiddenImages } from '../../core/images/hidden-images.js'
 import type { FileRequest, OpenPublicFile, PublishedImage, PublishedImages } from '../../core/images/ports.js'
 import { IMAGE_FILE } from '../../core/images/ports.js'
 import type { App } from '../shared/fastify-app.js'
-import { maySee, type PrivateImages } from '../shared/private-images.js'
+import { isShown, type PrivateImages, untilNothingIsTold } from '../shared/private-images.js'
 
 const HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
@@ -14,6 +14,13 @@ const HEADERS = {
   'access-control-allow-origin': '*',
   'cross-origin-resource-policy': 'cross-origin',
 }
+
+/**
+ * What a cache may tell answers apart by, besides the URL: it would keep a copy for each value, and only the one without any of them
+ * is purged. The answer is the same for each, so a browser may keep it.
+ */
+const KEPT_APART_BY = ['origin', 'range', 'cookie', 'authorization']
+const APART_HEADERS = { ...HEADERS, 'cache-control': 'private, max-age=31536000, immutable' }
 
 /** Under another URL than its own, with a query or escaped letters: a CDN keeps that apart, and only the own one is purged. */
 const UNKEPT_HEADERS = { ...HEADERS, 'cache-control': 'private, no-store' }
@@ -52,7 +59,7 @@ export async function cdnRoutes(app: App, { open, images, hidden, privateImages 
     // HEADERS has its own cache-control: with the plugin's, clients would revalidate images.
     cacheControl: false,
   })
-  app.get<{ Params: { file: string } }>('/cdn/:file', async (request, reply) => {
+  app.get<{ Params: { file: string }; Querystring: { download?: unknown } }>('/cdn/:file', async (request, reply) => {
     const { method, headers } = request
     const { file: name } = request.params
     // Only names that an image can have reach the store.
@@ -64,7 +71,10 @@ export async function cdnRoutes(app: App, { open, images, hidden, privateImages 
       ...{ ifMatch: headers['if-match'], ifUnmodifiedSince: headers['if-unmodified-since'] },
       ...{ ifNoneMatch: headers['if-none-match'], ifModifiedSince: headers['if-modified-since'] },
     }
-    const isOwnUrl = request.raw.url === `/cdn/${name}`
+    const publicHeaders = () => {
+      if (request.raw.url !== `/cdn/${name}`) return UNKEPT_HEADERS
+      return KEPT_APART_BY.some((it) => headers[it] !== undefined) ? APART_HEADERS : HEADERS
+    }
     let fault: unknown
     const openAt = (place: OpenPublicFile) =>
       place(asked).catch((error) => {
@@ -73,15 +83,18 @@ export async function cdnRoutes(app: App, { open, images, hidden, privateImages 
     /** To others a private one is like one that there never was. */
     const findFor = async () => {
       const image = await images.find(slug)
-      if (image?.isPrivate && !(await maySee(privateImages, request, image)))
-        throw endpointNotFound(method, `/cdn/${name}`)
-      return image
+      if (await isShown(privateImages, request, image)) return image as PublishedImage
+      // One that there is not has been looked for in the store by now.
+      const unseen = isHidden && (await openAt(open))
+      if (unseen && 'body' in unseen) unseen.body?.destroy()
+      await untilNothingIsTold(reply)
+      throw endpointNotFound(method, `/cdn/${name}`)
     }
     // Before its file is opened, which may be at its public address for a while.
     const isHidden = await hidden.isHidden(slug)
     let image = isHidden ? await findFor() : undefined
     if (image?.removed) throw imageTakenDown()
-    let sent: Readonly<Record<string, string>> = isHidden ? PRIVATE_HEADERS : isOwnUrl ? HEADERS : UNKEPT_HEADERS
+    let sent: Readonly<Record<string, string>> = isHidden ? PRIVATE_HEADERS : publicHeaders()
     // In this order a file that leaves its public address meanwhile is found: it is copied before it is removed.
     let found = await openAt(open)
     if (!found) {
@@ -95,6 +108,8 @@ export async function cdnRoutes(app: App, { open, images, hidden, privateImages 
       if (!found && fault !== undefined && isKept(name, image)) throw serviceUnavailable(5, fault)
       if (!found) throw image?.removed ? imageTakenDown() : endpointNotFound(method, `/cdn/${name}`)
     }
+    // Of another host, or of the store itself, a browser would show it instead.
+    if (request.query.download !== undefined) reply.header('content-disposition', `attachment; filename="${name}"`)
     if ('directory' in found) return reply.headers(sent).sendFile(name, found.directory)
     if (found.status === 412) throw preconditionFailed('image')
     if (found.status === 416) throw Object.assign(new Error('beyond the end'), found)

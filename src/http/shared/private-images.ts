@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ImageLinks } from '../../core/images/image-links.js'
 import type { OpenPublicFile, PublishedImage } from '../../core/images/ports.js'
 
@@ -15,12 +16,20 @@ export interface PrivateImages {
   readonly viewerOf: (request: FastifyRequest) => Promise<Viewer | undefined>
 }
 
-/** Whether a private image may be shown: to its owner, to operators, and to who has a signed link to it. */
-export async function maySee(
-  { links, viewerOf }: Pick<PrivateImages, 'links' | 'viewerOf'>,
-  request: FastifyRequest,
-  image: Pick<PublishedImage, 'slug' | 'ownerId' | 'linkRevocations'>,
-): Promise<boolean> {
+type Checks = Pick<PrivateImages, 'links' | 'viewerOf'>
+type Seen = Pick<PublishedImage, 'slug' | 'ownerId' | 'linkRevocations'>
+
+const NONE: Seen = { slug: '0'.repeat(22), ownerId: '', linkRevocations: 0 }
+
+/** Whether there is an image, and whoever asks may see it. A private one and none at all are the same work. */
+export async function isShown(checks: Checks, request: FastifyRequest, image: PublishedImage | undefined) {
+  if (image && !image.isPrivate) return true
+  const may = await maySee(checks, request, image ?? NONE)
+  return may && image !== undefined
+}
+
+/** To its owner, to operators, and to who has a signed link to it. */
+async function maySee({ links, viewerOf }: Checks, request: FastifyRequest, image: Seen): Promise<boolean> {
   if (await links.isValid(image, linkQueryOf(request))) return true
   const viewer = await viewerOf(request)
   return viewer !== undefined && (viewer.isOperator || viewer.accountId === image.ownerId)
@@ -34,3 +43,13 @@ export function linkQueryOf({ query }: FastifyRequest): { readonly expires?: str
     ...(typeof signature === 'string' && { signature }),
   }
 }
+
+/** More than looking for an image takes while the store and Postgres work. */
+const NOTHING_EVERY_MS = 250
+
+/** Waits until it may be told that there is no such image. If that were told at once, its time would tell a private one from none. */
+export const untilNothingIsTold = ({ elapsedTime }: Pick<FastifyReply, 'elapsedTime'>): Promise<void> =>
+  delay(waitOf(elapsedTime))
+
+/** In milliseconds, for a request that has taken so long. */
+export const waitOf = (elapsedTime: number): number => NOTHING_EVERY_MS - (elapsedTime % NOTHING_EVERY_MS)

@@ -45,8 +45,12 @@ const IMAGE_HEADERS = {
   'content-security-policy': "default-src 'none'; sandbox",
 }
 
-function expectImageHeaders(headers: Headers) {
-  for (const [name, value] of Object.entries(IMAGE_HEADERS)) expect(headers.get(name), name).toBe(value)
+/** Of an answer that a cache in between might keep apart from others. */
+const FOR_BROWSERS = { 'cache-control': 'private, max-age=31536000, immutable' }
+
+function expectImageHeaders(headers: Headers, others = {}) {
+  for (const [name, value] of Object.entries({ ...IMAGE_HEADERS, ...others }))
+    expect(headers.get(name), name).toBe(value)
 }
 
 describe.each([
@@ -80,6 +84,38 @@ describe.each([
     }
   })
 
+  it('lets caches keep only what came without a header that they might keep it apart by, and browsers keep each', async () => {
+    for (const headers of [
+      { origin: 'https://a.example' },
+      { origin: 'null' },
+      { range: 'bytes=0-7' },
+      { range: 'lines=1-2' },
+      { cookie: 'anything=1' },
+      { authorization: 'Basic eDp5' },
+    ])
+      for (const path of [`/cdn/${slug}.png`, `/cdn/${slug}.webp`])
+        for (const method of ['GET', 'HEAD']) {
+          const answer = await get(path, headers, method)
+          const said = ['cache-control', 'access-control-allow-origin', 'vary'].map((it) => answer.headers.get(it))
+          expect([headers, ...said]).toEqual([headers, 'private, max-age=31536000, immutable', '*', null])
+        }
+    const plain = { accept: 'image/*', 'accept-language': 'de', 'user-agent': 'x', referer: 'https://a.example/' }
+    const { headers } = await get(`/cdn/${slug}.png`, plain)
+    expect([headers.get('cache-control'), headers.get('vary')]).toEqual([IMAGE_HEADERS['cache-control'], null])
+  })
+
+  it('is downloaded under its name where a page asks for that, and no cache keeps that answer', async () => {
+    for (const name of [`${slug}.png`, `${slug}.webp`])
+      for (const query of ['download=1', 'download', 'download=1&download=2']) {
+        const { status, headers } = await get(`/cdn/${name}?${query}`)
+        expect([status, headers.get('content-disposition'), headers.get('cache-control')]).toEqual([
+          ...[200, `attachment; filename="${name}"`, 'private, no-store'],
+        ])
+      }
+    expect((await get(`/cdn/${slug}.png`)).headers.get('content-disposition')).toBeNull()
+    expect((await get(`/cdn/${newSlug()}.png?download=1`)).headers.get('content-disposition')).toBeNull()
+  })
+
   it('answers a HEAD with the same headers', async () => {
     const answer = await get(`/cdn/${slug}.png`, {}, 'HEAD')
     expect(answer.status).toBe(200)
@@ -91,7 +127,7 @@ describe.each([
   it('serves a range of it', async () => {
     const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=0-7' })
     expect(answer.status).toBe(206)
-    expectImageHeaders(answer.headers)
+    expectImageHeaders(answer.headers, FOR_BROWSERS)
     expect(answer.headers.get('content-range')).toBe(`bytes 0-7/${PNG.length}`)
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG.subarray(0, 8))).toBe(true)
   })
@@ -99,7 +135,7 @@ describe.each([
   it('serves all of it to a client that asks for the rest of a version that it is not', async () => {
     const answer = await get(`/cdn/${slug}.png`, { range: 'bytes=8-', 'if-range': '"another version"' })
     expect(answer.status).toBe(200)
-    expectImageHeaders(answer.headers)
+    expectImageHeaders(answer.headers, FOR_BROWSERS)
     expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true)
   })
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { newSlug } from '../../../src/core/generations/generation.js'
 import { imagePrivacy } from '../../../src/db/images/privacy.js'
 import { wholeImageStore } from '../../../src/process/image-files.js'
 import { call } from '../../support/client.js'
@@ -31,6 +32,34 @@ const COMMON = { INFERENCE_URL: 'preview:' }
 const inBucket = useService(async () => ({ worker: true, env: { ...COMMON, ...(await s3.env('private')) } }))
 
 describe('a private image in a bucket', () => aPrivateImage(inBucket))
+
+describe('a stranger who asks for a private image', () => {
+  it('has the store looked into as for one that there never was', async () => {
+    const { service } = inBucket
+    const owner = await givenUser(service.db)
+    const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+    const image = await call(service.url, 'POST', '/v1/images/generate', { key: owner.key, body })
+    const slug: string = image.body.data.image_id
+    await imagePrivacy(service.db).set(owner.id, [slug], true)
+    const moves = () => service.db.pool.query('SELECT FROM image_moves')
+    await until(async () => (await moves()).rowCount === 0, 'the end of the move')
+    const asked: string[] = []
+    s3.fault = ({ method, url = '' }) => {
+      asked.push(`${method} ${new URL(url, 'http://s3').pathname}`)
+      return 'pass'
+    }
+    onTestFinished(() => {
+      s3.fault = undefined
+    })
+    const askedFor = async (name: string, method: string) => {
+      asked.length = 0
+      expect((await fetch(`${service.url}/cdn/${name}.png`, { method })).status).toBe(404)
+      return asked.map((it) => it.replace(name, 'SLUG'))
+    }
+    for (const method of ['GET', 'HEAD'])
+      expect(new Set(await askedFor(slug, method))).toEqual(new Set(await askedFor(newSlug(), method)))
+  })
+})
 
 describe('a move whose removal the store did not answer', () => {
   it('is not made again, nor undone by the opposite one, while the store may still carry it out', async () => {

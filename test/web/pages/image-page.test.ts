@@ -60,6 +60,12 @@ describe('GET /image/<slug>', () => {
     expect(propertyOf(html, 'og:description')).toContain('seed 123456789')
   })
 
+  it('offers the file for download at the server itself: a browser would show one of another host', async () => {
+    const slug = await givenImage()
+    const { html } = await page(slug)
+    expect(html).toContain(`<a class="button" href="/cdn/${slug}.png?download=1" download="${slug}.png">`)
+  })
+
   it('shows neither the prompt nor the user', async () => {
     const { html } = await page(await givenImage())
     for (const secret of ['secret garden', 'weeds', owner.username, owner.id]) expect(html).not.toContain(secret)

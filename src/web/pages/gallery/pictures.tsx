@@ -1,6 +1,6 @@
 import type { OwnImage } from '../../../core/gallery/gallery.js'
 import type { ImageStore } from '../../../core/images/ports.js'
-import { urlsFor } from '../../parts/image-urls.js'
+import { downloadUrl, urlsFor } from '../../parts/image-urls.js'
 import { Star } from '../../parts/star.js'
 import { useTexts } from '../../texts/texts.js'
 import { type GalleryFilter, isFiltered } from './filters.js'
@@ -106,7 +106,7 @@ const PictureItem = ({ image, file, thumbnail }: Picture) => {
   }
   return (
     <li class="picture" id={`i-${slug}`} style={`--ratio: ${ratio.toFixed(4)}`}>
-      <a href={`/image/${slug}`} data-file={file}>
+      <a href={`/image/${slug}`} data-file={downloadUrl(slug)}>
         <img src={thumbnail ?? file} {...sharp} width={width} height={height} alt="" loading="lazy" decoding="async" />
         <span class="caption" dir="auto">
           {shortened(prompt) || words.untitled}

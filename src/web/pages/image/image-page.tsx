@@ -7,9 +7,9 @@ import { infotextOf } from '../../../core/gallery/infotext.js'
 import { LINK_SECONDS } from '../../../core/images/image-links.js'
 import { type PublishedImage, SLUG } from '../../../core/images/ports.js'
 import type { App } from '../../../http/shared/fastify-app.js'
-import { linkQueryOf, maySee } from '../../../http/shared/private-images.js'
+import { isShown, linkQueryOf, untilNothingIsTold } from '../../../http/shared/private-images.js'
 import { NoticePage } from '../../parts/error-page.js'
-import { urlsFor } from '../../parts/image-urls.js'
+import { downloadUrl, urlsFor } from '../../parts/image-urls.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Fact } from '../../parts/page-parts.js'
 import { useSite } from '../../parts/site-context.js'
@@ -34,6 +34,7 @@ interface ImagePageProps {
   /** The name of the model's version, for its owner. */
   readonly version: string | undefined
   readonly imageUrl: string
+  readonly downloadUrl: string
   readonly pageUrl: string
   readonly baseUrl: string
   readonly signedIn: SignedIn | null
@@ -42,7 +43,7 @@ interface ImagePageProps {
 
 /** The page of one image: image, model, seed and size, with Open Graph tags; the prompt and its uses for its owner. */
 function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: ImagePageProps) {
-  const { folders, inFolders, imageUrl, pageUrl, baseUrl, signUpIsOpen, version } = props
+  const { folders, inFolders, imageUrl, downloadUrl, pageUrl, baseUrl, signUpIsOpen, version } = props
   const { modelName, width, height, seed, createdAt } = image
   const site = useSite()
   const words = useTexts().image
@@ -92,7 +93,7 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
           {own ? (
             <Downloads image={own} />
           ) : (
-            <a class="button" href={imageUrl} download={`${image.slug}.png`}>
+            <a class="button" href={downloadUrl} download={`${image.slug}.png`}>
               {words.download}
             </a>
           )}
@@ -166,8 +167,10 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     const { slug } = request.params
     const words = request.texts.image
     const image = SLUG.test(slug) ? await ports.publishedImages.find(slug) : undefined
-    if (!image || (image.isPrivate && !(await maySee(checks, request, image))))
+    if (!(await isShown(checks, request, image)) || !image) {
+      if (SLUG.test(slug)) await untilNothingIsTold(reply)
       return notice(request, reply, 404, words.notFound)
+    }
     if (image.removed) return notice(request, reply, 410, words.removed)
     const { signedIn } = request
     const [own, neighbours, folders = [], inFolders = []] = signedIn
@@ -177,7 +180,8 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     // Who has no other right to see it passes the link's on.
     const link = image.isPrivate && !own ? linkQueryOf(request) : {}
     const imageUrl = address(urlsFor(ports.images, image).url(slug), link)
-    const urls = { imageUrl, pageUrl: baseUrl + address(`/image/${slug}`, link), baseUrl, signUpIsOpen }
+    const pageUrl = baseUrl + address(`/image/${slug}`, link)
+    const urls = { imageUrl, downloadUrl: downloadUrl(slug, link), pageUrl, baseUrl, signUpIsOpen }
     const privacy = own?.isPrivate
       ? { isMoving: await ports.privacy.isMoving(slug), ...(await linkTo(image, linkQuery.parse(request.query))) }
       : { isMoving: false }

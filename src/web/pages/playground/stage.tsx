@@ -3,7 +3,7 @@ import { CANCELED } from '../../../core/generations/failure-reason.js'
 import type { Polled } from '../../../core/generations/follow/poll.js'
 import type { PastGeneration } from '../../../core/generations/history.js'
 import type { ImageStore } from '../../../core/images/ports.js'
-import { urlsFor } from '../../parts/image-urls.js'
+import { downloadUrl, urlsFor } from '../../parts/image-urls.js'
 import { inWords } from '../../texts/refusals.js'
 import { type Texts, useTexts } from '../../texts/texts.js'
 import { type Held, HoldNotice } from './hold.js'
@@ -211,7 +211,7 @@ const Picture = ({ of: generation, image: { slug, seed, width, height, hasThumbn
         </a>
         <span class="row">
           <a href={`/playground?from=${slug}`}>{words.remix}</a>
-          <a href={urls.url(slug)} download={`${slug}.png`}>
+          <a href={downloadUrl(slug)} download={`${slug}.png`}>
             {words.download}
           </a>
         </span>

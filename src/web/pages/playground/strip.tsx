@@ -1,5 +1,5 @@
 import type { PastGeneration } from '../../../core/generations/history.js'
-import { urlsFor } from '../../parts/image-urls.js'
+import { downloadUrl, urlsFor } from '../../parts/image-urls.js'
 import { useTexts } from '../../texts/texts.js'
 import type { ImageUrls } from './stage.js'
 
@@ -31,7 +31,7 @@ export const Strip = ({ of: recent, urls }: { of: readonly PastGeneration[]; url
               <a href={`/playground?from=${slug}`} aria-label={stage.remix} title={stage.remix}>
                 ↻
               </a>
-              <a href={its.url(slug)} download={`${slug}.png`} aria-label={stage.download} title={stage.download}>
+              <a href={downloadUrl(slug)} download={`${slug}.png`} aria-label={stage.download} title={stage.download}>
                 ↓
               </a>
             </span>
