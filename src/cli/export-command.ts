@@ -8,7 +8,7 @@ import { exportOf } from '../process/export-account.js'
 import { allImageFiles } from '../process/image-files.js'
 import type { Operator } from './connection.js'
 import { OperatorError } from './operator-error.js'
-import { facts } from './output.js'
+import { facts, plural } from './output.js'
 
 /** Also of a deleted account: what was not purged is still held. */
 export async function exportUser(
@@ -26,9 +26,18 @@ export async function exportUser(
   try {
     const images = allImageFiles(await createImageStore(config), config, db)
     const stream = file.createWriteStream()
-    await pipeline(await exportOf(db, images)(account), stream)
+    const unreadable: string[] = []
+    await pipeline(await exportOf(db, images, (it) => unreadable.push(it))(account), stream)
     const { bytesWritten: bytes } = stream
-    return { json: { username: account.username, file: output, bytes }, text: facts({ file: output, bytes }) }
+    const isWhole = unreadable.length === 0
+    return {
+      json: { username: account.username, file: output, bytes, ...(!isWhole && { unreadable }) },
+      text: facts({ file: output, bytes }),
+      failed: !isWhole,
+      remark: isWhole
+        ? undefined
+        : `error: ${plural(unreadable.length, 'file')} could not be read: missing.txt in ${output} names them. Make them readable, then export again.`,
+    }
   } catch (error) {
     await file.close()
     await rm(output, { force: true })

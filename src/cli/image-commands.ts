@@ -59,9 +59,11 @@ async function reconcile(
   if (apply) await note('began to reconcile images with their files', '')
   const store = allImageFiles(apply ? await createImageStore(config) : imageStore(config), config, db)
   const ports = { inventory: imageInventory(db), removals: imageRemovals(db), store }
-  const { stillThere, fileGone, misplaced, unknown } = await reconcileImages(
+  const faults: string[] = []
+  const { stillThere, fileGone, misplaced, unknown, failed } = await reconcileImages(
     ports,
     apply ? { reason: reason ?? GONE } : undefined,
+    (slug, error) => faults.push(`${slug}: ${sentenceOf(error)}`),
   ).catch((error) => {
     throw error instanceof EmptyImageStore ? new OperatorError(STORE_IS_EMPTY) : error
   })
@@ -79,8 +81,16 @@ async function reconcile(
   const hint =
     total > 0 && !apply ? '\n\nNothing was changed: repeat the command with --apply to make these changes.' : ''
   return {
-    json: { applied: apply, still_there: stillThere, file_gone: fileGone, misplaced, unknown },
+    json: {
+      ...{ applied: apply, still_there: stillThere, file_gone: fileGone, misplaced, unknown },
+      ...(failed.count > 0 && { failed }),
+    },
     text: table(rows) + hint,
+    failed: failed.count > 0,
+    remark:
+      failed.count > 0
+        ? `error: ${plural(failed.count, 'image')} could not be looked at or changed, such as ${faults[0]}`
+        : undefined,
   }
 }
 
@@ -127,7 +137,7 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
   })
   // New ones go to the newer store already.
   const archive = await db.archive?.copy(archiveFiles({ storage: oldStorage }), archiveFiles({ storage }))
-  const lost = archive?.missing ?? 0
+  const lost = (archive?.missing ?? 0) + (archive?.failed ?? 0)
   const wrong = counts.missing + counts.different + counts.failed
   const { copied, present, ...rest } = counts
   return {
@@ -135,7 +145,7 @@ async function move({ config, db }: Operator, from: string, to: string, tell: (l
     text: facts({
       ...{ copied, 'already there': present, ...rest },
       ...(wrong > 0 && { 'such as': examples.join(', ') }),
-      ...(archive && { 'files of the archive copied': archive.copied, 'files of the archive missing': lost }),
+      ...(archive && { 'files of the archive copied': archive.copied, 'files of the archive not copied': lost }),
     }),
     failed: wrong + lost > 0,
     remark:

@@ -9,6 +9,9 @@ import { FIRST_UUID, param, type Queryable, statement } from './statement.js'
 /** The file is lost or damaged. */
 export class UnreadableFile extends Error {}
 
+/** The file is there, and the image store does not give it: nobody should give it up. */
+export class WithheldFile extends UnreadableFile {}
+
 const SOME_FILES = statement<FileRow>('some_archive_files')`
   SELECT ${f.id}, ${f.key} FROM ${f} WHERE ${f.status} = 'stored' AND ${f.id} > ${param('from')}::uuid ORDER BY ${f.id} LIMIT ${param('sample')}`
 

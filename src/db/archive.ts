@@ -2,10 +2,10 @@
 import { sql } from 'drizzle-orm'
 import { serviceUnavailable } from '../core/errors.js'
 import type { ArchiveFiles } from '../core/generations/archive-months.js'
-import { retryFor } from '../lib/retry.js'
+import { eachTried, FileUnreadable } from '../core/images/read-each.js'
 import { unseal } from '../lib/sealed.js'
 import type { ArchiveContent, FileRow } from './archive-content.js'
-import { damagedIn, UnreadableFile } from './archive-damage.js'
+import { damagedIn, UnreadableFile, WithheldFile } from './archive-damage.js'
 import { archived as a, archiveFiles as f, archiveUses as u } from './schema/archive.js'
 import { FIRST_UUID, param, type Queryable, statement } from './statement.js'
 
@@ -21,6 +21,8 @@ export interface CopiedFiles {
   readonly present: number
   /** Neither store has them. */
   readonly missing: number
+  /** The older one did not give them, or the newer one did not take them. */
+  readonly failed: number
 }
 
 interface ContentsOptions {
@@ -38,6 +40,8 @@ export interface Archive {
   bringBack(names: readonly string[], accountId?: string): Promise<boolean>
   /** Brings back one file with generations of the span, the newest or the oldest. False: there is none. */
   bringBackOneOf(accountId: string, span: Span, first: 'newest' | 'oldest'): Promise<boolean>
+  /** Brings back all that an account has. Resolves to the IDs of the files that can't be read: they hold up no others. */
+  bringBackAllOf(accountId: string): Promise<string[]>
   /** Where the first file of the span begins, or for the newest where it ends, in microseconds since 1970. */
   firstOf(accountId: string, span: Span, first: 'newest' | 'oldest'): Promise<number | undefined>
   /** From now on nothing of the account is archived, for 30 days. */
@@ -88,6 +92,10 @@ const NEXT_FILES = statement<FileRow>('next_archive_files')`
      AND ${f.changedAt} >= coalesce(${param('since')}::timestamptz, '-infinity')
    ORDER BY ${f.id} LIMIT 100`
 
+const OF_ACCOUNT = statement<FileRow>('archive_files_of_account')`
+  SELECT ${FILE} FROM ${f}
+   WHERE ${f.userId} = ${param('accountId')}::uuid AND ${f.status} = 'stored' ORDER BY ${f.oldest}, ${f.id}`
+
 const BY_ID = statement<FileRow>(
   'archive_file',
 )`SELECT ${FILE} FROM ${f} WHERE ${f.id} = ${param('id')}::uuid AND ${f.status} = 'stored'`
@@ -103,8 +111,9 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
     const isStored = async () => (await IS_STORED.count(pool, { id })) > 0
     // Some stores forbid what is not there.
     const bytes = await files.read(id).catch(async (cause) => {
-      if (await isStored()) throw serviceUnavailable(5, cause)
-      return undefined
+      if (!(await isStored())) return undefined
+      if (!(cause instanceof FileUnreadable)) throw serviceUnavailable(5, cause)
+      throw new WithheldFile(`The archive's file ${id} can't be read. ${cause.message}`, { cause })
     })
     if (!bytes) {
       if (!(await isStored())) return undefined
@@ -153,6 +162,19 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
       return file !== undefined
     },
 
+    async bringBackAllOf(accountId) {
+      const unreadable = new Set<string>()
+      for (;;) {
+        const files = (await OF_ACCOUNT.rows(pool, { accountId })).filter(({ id }) => !unreadable.has(id))
+        if (files.length === 0) return [...unreadable]
+        for (const file of files)
+          await bringBack(file).catch((error) => {
+            if (!(error instanceof UnreadableFile)) throw error
+            unreadable.add(file.id)
+          })
+      }
+    },
+
     firstOf: async (accountId, { from, to }, first) => (await OF_SPAN[first].first(pool, { accountId, from, to }))?.at,
 
     keep: (accountId) => KEEP.run(pool, { accountId }),
@@ -166,7 +188,8 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
     },
 
     async copy(from, to) {
-      const counts = { copied: 0, present: 0, missing: 0 }
+      const counts = { copied: 0, present: 0, missing: 0, failed: 0 }
+      const tryOne = eachTried(PATIENCE_MS, () => counts.failed++)
       const copy = async (id: string): Promise<keyof CopiedFiles | undefined> => {
         // Where the store forbids what is not there, it is put in any case.
         if (await to.read(id).catch(() => undefined)) return 'present'
@@ -176,7 +199,7 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
         return 'copied'
       }
       for await (const { id } of allFiles()) {
-        const outcome = await retryFor(() => copy(id), PATIENCE_MS)
+        const outcome = (await tryOne(() => copy(id)))?.done
         if (outcome) counts[outcome]++
       }
       return counts
@@ -191,7 +214,7 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
         await textOf(file)
         return false
       } catch (error) {
-        if (error instanceof UnreadableFile) return true
+        if (error instanceof UnreadableFile) return !(error instanceof WithheldFile)
         throw error
       }
     },

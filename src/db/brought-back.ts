@@ -47,6 +47,12 @@ export async function bringAllBack({ archive }: WithArchive, accountId: string, 
   while (await archive?.bringBackOneOf(accountId, span, 'oldest'));
 }
 
+/** The same of all that can be read. Resolves to the IDs of the files that can't. */
+export async function bringBackWhatCanBe({ archive }: WithArchive, accountId: string): Promise<string[]> {
+  await archive?.keep(accountId)
+  return (await archive?.bringBackAllOf(accountId)) ?? []
+}
+
 /** One request brings back so many files at most: a second or two of work. */
 const MOST_FILES = 20
 

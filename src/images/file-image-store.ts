@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { IMAGE_FILE, ImageTooLarge, type StoreLacks } from '../core/images/ports.js'
+import { FileUnreadable } from '../core/images/read-each.js'
 import { reasonOf } from '../lib/causes.js'
 import { ForeignDirectory } from '../lib/own-directory.js'
 import { type AnyImageStore, EXTENSIONS, type Extension, fileName, publicUrls, sha256Of } from './any-image-store.js'
@@ -136,10 +137,20 @@ export function fileImageStore({
   }
 }
 
+/** Of one file: a broken sector, or a link in its place. */
+const UNREADABLE = new Set(['EIO', 'ELOOP'])
+
 async function readImage(file: string): Promise<Buffer | undefined> {
-  const handle = await open(file, READ).catch(ifMissing)
-  if (!handle) return undefined
-  return closing(handle, async () => ((await handle.stat()).isFile() ? await handle.readFile() : undefined))
+  try {
+    const handle = await open(file, READ).catch(ifMissing)
+    if (!handle) return undefined
+    return await closing(handle, async () => ((await handle.stat()).isFile() ? await handle.readFile() : undefined))
+  } catch (cause) {
+    if (!UNREADABLE.has(codeOf(cause))) throw cause
+    throw new FileUnreadable(`${file} can't be read (${codeOf(cause)}): put it back from a backup.`, codeOf(cause), {
+      cause,
+    })
+  }
 }
 
 /** Resolves to why the file can't be made durable on this file system, if so. */

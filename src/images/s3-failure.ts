@@ -1,5 +1,6 @@
 /** What the SDK throws, as one sentence for the operator: its own errors may repeat keys and what was signed. */
 import { ImageTooLarge } from '../core/images/ports.js'
+import { FileUnreadable } from '../core/images/read-each.js'
 import { codesOf, isTlsFailure, reasonOf } from '../lib/causes.js'
 import type { S3Storage } from './storage.js'
 
@@ -47,6 +48,9 @@ export class BucketFailure extends Error {
   }
 }
 
+/** Of this object alone: it was moved to cold storage, or its key of encryption is switched off or deleted. */
+const isUnreadable = (error: unknown): boolean => /^InvalidObjectState$|^KMS\.|^Kms|^KMS/.test(nameOf(error))
+
 /** What a store also answers about an object that is not there to a key that may not list. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof BucketFailure && /^403/.test(error.refusal ?? '')
@@ -63,6 +67,11 @@ export function bucketFailure(
 ): Error {
   const place = `The bucket "${storage.bucket}"`
   if (bytes !== undefined && isTooLarge(statusOf(error), nameOf(error))) return tooLarge(place, answerOf(error), bytes)
+  if (isUnreadable(error))
+    return new FileUnreadable(
+      `${place} has an object in cold storage, or encrypted with a key that it can't use (${answerOf(error)}): restore the object there, and end the lifecycle rule that moved it.`,
+      nameOf(error),
+    )
   const refusal = isRefused(error) ? answerOf(error) : undefined
   return new BucketFailure(`${place} ${complaint(storage, action, error, timedOutMs)}`, refusal)
 }

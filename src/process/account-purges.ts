@@ -29,8 +29,16 @@ export function startAccountPurges(
       await deleteAccount(stores, id)
       await cancelAll({ generations: stores.generations, cancel }, id)
       await forgetUnsentMails(db, id)
-      await purge(id)
+      // One that cannot be wiped wholly is tried again later, and holds up no other.
+      const fault = await purge(id).then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      )
       await takeName(db, id)
+      if (fault) {
+        onFault(fault.error)
+        continue
+      }
       await purges.finish(id)
       onEnd(id)
     }

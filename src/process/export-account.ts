@@ -8,6 +8,12 @@ import { en } from '../web/texts/texts.js'
 
 /** All that is held on an account as a ZIP, for operators. @throws rate_limited */
 export const exportOf =
-  (db: Database, files: Pick<ImageFiles, 'read'>) =>
+  (db: Database, files: Pick<ImageFiles, 'read'>, onUnreadable?: (name: string) => void) =>
   async (account: { readonly id: string; readonly username: string }): Promise<Readable> =>
-    zipOf(await beginExport({ exports: accountExports(db), files }, account, en.accountExport))
+    zipOf(
+      await beginExport(
+        { exports: accountExports(db), files, ...(onUnreadable && { onUnreadable }) },
+        account,
+        en.accountExport,
+      ),
+    )

@@ -1,4 +1,4 @@
-import { bringAllBack } from '../db/brought-back.js'
+import { bringBackWhatCanBe } from '../db/brought-back.js'
 import type { Database } from '../db/client.js'
 import { operatorImageStore } from '../db/images/removals.js'
 import { administration } from '../db/operator/administration.js'
@@ -10,9 +10,17 @@ import { allImageFiles } from './image-files.js'
 /** Files removed at a time. */
 const AT_ONCE = 8
 
-/** Wipes what a deleted account left: its prompts, images and folders, and who it was. Can be repeated. */
+/**
+ * Wipes what a deleted account left: its prompts, images and folders, and who it was. Can be repeated.
+ * @throws once all else is wiped: what a file of the archive or of an image says that cannot be read or removed
+ */
 export const purgeOf = (db: Database, config: Config) => async (accountId: string) => {
-  await bringAllBack(db, accountId)
+  const faults = (await bringBackWhatCanBe(db, accountId)).map(
+    (id) =>
+      new Error(
+        `The archive's file ${id} can't be read: "easel audit --full" names it, and docs/operators.md what to do.`,
+      ),
+  )
   const store = operatorImageStore(db)
   const files = allImageFiles(await createImageStore(config), config, db)
   await operatorWebhookStore(db).forgetAllOf(accountId)
@@ -24,9 +32,11 @@ export const purgeOf = (db: Database, config: Config) => async (accountId: strin
   for await (const slugs of store.slugsOf(accountId)) {
     const waiting = slugs.values()
     const remove = async () => {
-      for (const slug of waiting) await files.remove(slug)
+      for (const slug of waiting) await files.remove(slug).catch((error) => faults.push(error))
     }
     await Promise.all(Array.from({ length: AT_ONCE }, remove))
   }
+  const [first] = faults
+  if (first) throw first
   return { prompts, images }
 }

@@ -2,6 +2,7 @@
 import { retryFor } from '../../lib/retry.js'
 import { AppError } from '../errors.js'
 import type { ArchivedFile, ImageFiles } from '../images/ports.js'
+import { eachTried } from '../images/read-each.js'
 
 /** Each is a JSON file with a list of rows. */
 export const EXPORT_FILES = [
@@ -43,6 +44,8 @@ export interface AccountExports {
   rows(accountId: string, file: ExportFile): AsyncIterable<readonly string[]>
   /** Of the images that are not removed, private ones included. */
   images(accountId: string): AsyncIterable<ExportedImage>
+  /** Files of the archive with generations of the account that can't be read, by their IDs. */
+  unreadable(accountId: string): Promise<readonly string[]>
   /** Lets `holder` export the account for some time. False: another one is at it. */
   hold(accountId: string, holder: string): Promise<boolean>
   /** Prolongs that. False: another one is at it by now, or the account was deleted meanwhile. */
@@ -61,6 +64,8 @@ export interface ExportWords {
 interface ExportPorts {
   readonly exports: AccountExports
   readonly files: Pick<ImageFiles, 'read'>
+  /** Told of each image, or file of the archive, that is there and can't be read. */
+  readonly onUnreadable?: (name: string) => void
 }
 
 /** How often is looked whether the export may go on. What stands still for longer is not waited for by the next one. */
@@ -113,7 +118,7 @@ export async function beginExport(
 }
 
 async function* exportedFiles(
-  { exports, files }: ExportPorts,
+  { exports, files, onUnreadable = () => undefined }: ExportPorts,
   { id, username }: { readonly id: string; readonly username: string },
   words: ExportWords,
   goOn: () => Promise<void>,
@@ -126,13 +131,19 @@ async function* exportedFiles(
       await goOn()
       yield { name: `${file}.json`, at, bytes: listOf(exports.rows(id, file), goOn) }
     }
+    const unreadable = (await exports.unreadable(id)).map((file) => `archive ${file}`)
     const missing: string[] = []
+    let reading = ''
+    const tryOne = eachTried(PATIENCE_MS, () => unreadable.push(reading))
     for await (const { slug, createdAt } of exports.images(id)) {
       await goOn()
-      const png = await retryFor(() => files.read(slug), PATIENCE_MS)
+      reading = slug
+      const png = (await tryOne(() => files.read(slug)))?.done
       if (png) yield { name: `images/${slug}.png`, at: createdAt, bytes: png }
-      else missing.push(slug)
+      else if (unreadable.at(-1) !== slug) missing.push(slug)
     }
+    for (const name of unreadable) onUnreadable(name)
+    missing.push(...unreadable)
     if (missing.length > 0) yield { name: 'missing.txt', at, bytes: Buffer.from([...missing, ''].join('\n')) }
   } finally {
     await release()

@@ -1,6 +1,7 @@
 import { fileNameOf } from '../../lib/file-name.js'
 import type { Page, PageRequest } from '../../lib/page.js'
 import type { ArchivedFile, ImageFiles } from '../images/ports.js'
+import { eachTried } from '../images/read-each.js'
 import { FAVOURITES, type FolderStore, folderNotFound } from './folders.js'
 import type { GalleryStore, OwnImage } from './gallery.js'
 import { infotextOf } from './infotext.js'
@@ -11,6 +12,8 @@ interface ArchivePorts {
 }
 
 const PAGE = 100
+/** How long the image store may be away. */
+const PATIENCE_MS = 30_000
 
 /** All of an account's images, or those of a folder, newest first. @throws not_found: the folder was deleted meanwhile */
 export async function* imagesIn(
@@ -42,7 +45,7 @@ export const imageFileName = ({ prompt, seed }: Pick<OwnImage, 'prompt' | 'seed'
   `${fileNameOf(prompt)}-${seed}`
 
 /**
- * The files of images. A list of those whose file is not there comes last, if there are any.
+ * The files of images. A list of those whose file is not there, or can't be read, comes last, if there are any.
  * @param withParameters whether each says how it was made, as the API's file of an image does
  */
 export async function* filesOf(
@@ -51,19 +54,26 @@ export async function* filesOf(
   withParameters: boolean,
 ): AsyncGenerator<ArchivedFile> {
   const missing: string[] = []
+  const unreadable: string[] = []
   const used = new Map<string, number>()
+  const tryOne = eachTried(PATIENCE_MS, () => undefined)
   for await (const image of images) {
-    const png = await files.read(image.slug)
+    const read = await tryOne(() => files.read(image.slug))
+    const png = read?.done
     const base = imageFileName(image)
     // Some file systems take large and small letters for the same, such as the two forms of sigma.
     const same = base.toUpperCase()
     const times = (used.get(same) ?? 0) + 1
     used.set(same, times)
     const name = times === 1 ? `${base}.png` : `${base} (${times}).png`
-    if (!png) missing.push(name)
+    if (!png) (read ? missing : unreadable).push(name)
     else yield { name, at: image.createdAt, bytes: withParameters ? files.withInfotext(png, infotextOf(image)) : png }
   }
-  const sentence = 'The files of these images are missing on the server:'
-  if (missing.length > 0)
-    yield { name: 'missing.txt', at: new Date(), bytes: Buffer.from([sentence, ...missing, ''].join('\n')) }
+  const lines = [
+    ...(missing.length > 0 ? ['The files of these images are missing on the server:', ...missing, ''] : []),
+    ...(unreadable.length > 0 ? [`${UNREADABLE}:`, ...unreadable, ''] : []),
+  ]
+  if (lines.length > 0) yield { name: 'missing.txt', at: new Date(), bytes: Buffer.from(lines.join('\n')) }
 }
+
+const UNREADABLE = 'The server could not read the files of these images. Download them later, or tell its operator'

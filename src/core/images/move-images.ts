@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { retryFor } from '../../lib/retry.js'
 import type { ImageStore, PublishedImages } from './ports.js'
+import { FileUnreadable, readFor } from './read-each.js'
 
 /** An image that its row describes, and that was not removed. */
 export interface MovingImage {
@@ -45,31 +45,42 @@ const EXAMPLES = 20
 /** How long a store may be away. */
 const PATIENCE_MS = 30_000
 /** Beyond that it is not single images that fail. */
-const FAILED_AT_MOST = 20
+const FAILED_IN_A_ROW = 20
 const WRONG: ReadonlySet<Outcome> = new Set(['missing', 'different', 'failed'])
 
 /**
  * Copies what is not there yet, while images are made and removed: those that are made go to the newer store already,
  * and each one's row says what its bytes must be. It takes nothing away from the older store.
  * @param onProgress after each image
- * @throws what the store says, once too many images have failed
+ * @throws what the store says, once too many images in a row have failed
  */
 export async function moveImages(ports: MovePorts, onProgress: (done: number) => void): Promise<Moved> {
   const counts = { copied: 0, present: 0, removed: 0, missing: 0, different: 0, failed: 0 }
   const examples: string[] = []
   let done = 0
+  let failedInARow = 0
+  let hasMoved = false
   let lastFault: unknown
-  const move = (image: MovingImage): Promise<Outcome> =>
-    retryFor(() => moveImage(ports, image), PATIENCE_MS).catch((error) => {
+  const isOver = () => failedInARow > FAILED_IN_A_ROW
+  const move = async (image: MovingImage): Promise<Outcome> => {
+    try {
+      const outcome = await readFor(() => moveImage(ports, image), PATIENCE_MS)
+      failedInARow = 0
+      hasMoved = true
+      return outcome
+    } catch (error) {
+      // However many lie in cold storage, the others are moved.
+      if (!hasMoved || !(error instanceof FileUnreadable)) failedInARow++
       lastFault = error
       ports.onFault(image.slug, error)
       return 'failed'
-    })
+    }
+  }
   for await (const page of ports.images) {
     const waiting = page.values()
     const work = async () => {
       for (const image of waiting) {
-        if (counts.failed > FAILED_AT_MOST) return
+        if (isOver()) return
         const outcome = await move(image)
         counts[outcome]++
         if (WRONG.has(outcome) && examples.length < EXAMPLES) examples.push(image.slug)
@@ -77,7 +88,7 @@ export async function moveImages(ports: MovePorts, onProgress: (done: number) =>
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
-    if (counts.failed > FAILED_AT_MOST) throw lastFault
+    if (isOver()) throw lastFault
   }
   return { counts, examples }
 }

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib'
 import { gte, lt, type SQL, sql } from 'drizzle-orm'
 import { newSlug } from '../../core/generations/generation.js'
 import { pngChunks } from '../../core/images/image-bytes.js'
+import { FileUnreadable } from '../../core/images/read-each.js'
 import type { Archive } from '../archive.js'
 import type { ArchiveContent } from '../archive-content.js'
 import { archived as a } from '../schema/archive.js'
@@ -46,8 +47,8 @@ const CONCURRENT_READS = 4
 /** A file is stored before its row; after this long the row should exist. */
 const UNRECORDED_FOR_MS = 600_000
 
-/** Errors of a single file: a broken sector, or a link in its place. Any other error is the whole store's. */
-const UNREADABLE = ['EIO', 'ELOOP']
+/** Files in a row that could not be looked at: more, and it is the whole store. */
+const FAILED_IN_A_ROW = 20
 
 const IMAGE = columns(i, 'slug', 'width', 'height', 'sha256', 'hasThumbnail')
 type ImageRow = RowOf<typeof IMAGE>
@@ -86,19 +87,16 @@ async function imagesStored(audit: FileAudit): Promise<Violations> {
     if (size?.width !== width || size.height !== height) return true
     return hasThumbnail && !isWebp(await audit.files.readThumbnail(slug))
   }
-  const isWrong: IsWrong<ImageRow> = (image) =>
-    isBroken(image).catch((error) => {
-      if (UNREADABLE.includes(error.code)) return true
-      throw error
-    })
-  return stillWrong(audit, STORED, isWrong)
+  return stillWrong(audit, STORED, isBroken)
 }
 
 /** Off the main thread, which may serve requests. */
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
-const removedImagesGone = async (audit: FileAudit): Promise<Violations> =>
-  counted(slugsOf(await wrongImages(audit, REMOVED, ({ slug }) => audit.files.exists(slug))))
+const removedImagesGone = (audit: FileAudit): Promise<Violations> =>
+  selecting(audit, async (select) =>
+    counted(slugsOf(await wrongImages(audit, REMOVED, select, ({ slug }) => audit.files.exists(slug)))),
+  )
 
 const privateImagesHidden = (audit: FileAudit): Promise<Violations> =>
   stillWrong(audit, PRIVATE, ({ slug }) => audit.files.publicFiles.exists(slug))
@@ -110,7 +108,7 @@ async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
       SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
          AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
        ORDER BY ${g.finishedAt} DESC LIMIT ${audit.sample ?? null}) g`)
-  return counted(await selectWrong(audit, slugs, (slug) => audit.files.exists(slug)))
+  return selecting(audit, async (select) => counted(await select(slugs, (slug) => audit.files.exists(slug))))
 }
 
 /** Every file belongs to an image's row, or to a generation that may still get one. Slow with many files. */
@@ -137,9 +135,11 @@ type IsWrong<T> = (it: T) => Promise<boolean>
 
 /** Some may have been removed or made public meanwhile. */
 async function stillWrong(audit: FileAudit, which: Which, isWrong: IsWrong<ImageRow>): Promise<Violations> {
-  const suspects = await wrongImages(audit, which, isWrong)
-  // Again: a file that came from one place to another between the looks into both was in neither.
-  const found = sql.param(slugsOf(await selectWrong(audit, suspects, isWrong)))
+  // Twice: a file that came from one place to another between the looks into both was in neither.
+  const wrong = await selecting(audit, async (select) =>
+    select(await wrongImages(audit, which, select, isWrong), isWrong),
+  )
+  const found = sql.param(slugsOf(wrong))
   return counted(
     await audit.db.texts(sql`
       SELECT ${i.slug} FROM ${i} WHERE ${i.slug} = ANY (${found}) AND ${which.inTables}
@@ -149,9 +149,9 @@ async function stillWrong(audit: FileAudit, which: Which, isWrong: IsWrong<Image
 
 const slugsOf = (images: readonly ImageRow[]) => images.map(({ slug }) => slug)
 
-async function wrongImages(audit: FileAudit, which: Which, isWrong: IsWrong<ImageRow>): Promise<ImageRow[]> {
+async function wrongImages(audit: FileAudit, which: Which, select: Select, isWrong: IsWrong<ImageRow>) {
   const found: ImageRow[] = []
-  for await (const rows of imageRows(audit, which)) found.push(...(await selectWrong(audit, rows, isWrong)))
+  for await (const rows of imageRows(audit, which)) found.push(...(await select(rows, isWrong)))
   return found
 }
 
@@ -183,17 +183,40 @@ async function* imageRows({ db, sample, archive }: FileAudit, which: Which): Asy
   }
 }
 
-async function selectWrong<T>({ signal }: FileAudit, all: readonly T[], isWrong: IsWrong<T>): Promise<T[]> {
-  const waiting = all.values()
-  const found: T[] = []
-  const checkNext = async () => {
-    for (const one of waiting) {
-      signal.throwIfAborted()
-      if (await isWrong(one)) found.push(one)
+type Select = <T>(all: readonly T[], isWrong: IsWrong<T>) => Promise<T[]>
+
+/** What cannot be looked at is wrong, too, and ends nothing; unless that is so of all that is looked at, or of many in a row. */
+async function selecting<T>({ signal }: FileAudit, check: (select: Select) => Promise<T>): Promise<T> {
+  let inARow = 0
+  let fault: { readonly error: unknown } | undefined
+  let hasLooked = false
+  const select: Select = async (all, isWrong) => {
+    const waiting = all.values()
+    const found: (typeof all)[number][] = []
+    const checkNext = async () => {
+      for (const one of waiting) {
+        signal.throwIfAborted()
+        const isIt = await isWrong(one).catch((error) => {
+          // What a closed connection or a full stop of the audit says is about no file.
+          signal.throwIfAborted()
+          if (error instanceof FileUnreadable) return true
+          fault = { error }
+          if (++inARow >= FAILED_IN_A_ROW) throw error
+          return undefined
+        })
+        if (isIt !== undefined) {
+          inARow = 0
+          hasLooked = true
+        }
+        if (isIt ?? true) found.push(one)
+      }
     }
+    await Promise.all(Array.from({ length: CONCURRENT_READS }, checkNext))
+    return found
   }
-  await Promise.all(Array.from({ length: CONCURRENT_READS }, checkNext))
-  return found
+  const result = await check(select)
+  if (fault && !hasLooked) throw fault.error
+  return result
 }
 
 /** A whole one, as its header says. */

@@ -2,7 +2,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { AccountExports, ExportedImage } from '../../core/gallery/account-export.js'
 import { retryFor } from '../../lib/retry.js'
-import { bringAllBack } from '../brought-back.js'
+import { bringBackWhatCanBe } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { inMonthOf } from '../months.js'
 import type { ReadDatabase } from '../read-replica.js'
@@ -58,17 +58,19 @@ export function accountExports(db: Database, reads: ReadDatabase = db): AccountE
 
   return {
     async *rows(accountId, file) {
-      await bringAllBack(db, accountId)
+      await bringBackWhatCanBe(db, accountId)
       const { page, limit } = EXPORTED[file]
       for await (const rows of pages<Page>((after) => page(accountId, after), limit))
         yield rows.flatMap(({ row }) => row ?? [])
     },
 
     async *images(accountId) {
-      await bringAllBack(db, accountId)
+      await bringBackWhatCanBe(db, accountId)
       for await (const page of pages<ImageRow>((after) => imagePage(accountId, after)))
         for (const { slug, createdAt } of page) if (slug !== null) yield { slug, createdAt }
     },
+
+    unreadable: (accountId) => bringBackWhatCanBe(db, accountId),
 
     hold: async (accountId, holder) => (await HOLD.count(db.pool, { accountId, holder })) === 1,
 

@@ -106,7 +106,7 @@ const ABANDON = statement('abandon_archive_files')`
    WHERE ${f.status} = 'new' AND ${f.changedAt} < now() - ${ABANDONED_AFTER}`
 const UNUSED = statement<{ id: string }>(
   'unused_archive_files',
-)`SELECT ${f.id} FROM ${f} WHERE ${f.status} = 'unused' LIMIT 100`
+)`SELECT ${f.id} FROM ${f} WHERE ${f.status} = 'unused' AND ${f.id} > ${param('after')}::uuid ORDER BY ${f.id} LIMIT 100`
 const FORGET = statement(
   'forget_archive_files',
 )`DELETE FROM ${f} WHERE ${f.id} = ANY (${param('ids')}::uuid[]) AND ${f.status} = 'unused'`
@@ -157,8 +157,17 @@ export function archiveStore({ pool }: Pick<Database, 'pool'>, files: ArchiveFil
       })
       // First the rows, so that each file that is ever written is known.
       await BEGIN.run(pool, { month, items: JSON.stringify(written) })
-      await eachOfSome(written, async ({ id, sealed }) => files.put(id, await sealed()))
-      const done = await archive(month, written)
+      const put: Written[] = []
+      const faults: unknown[] = []
+      await eachOfSome(written, async (file) =>
+        files.put(file.id, await file.sealed()).then(
+          () => put.push(file),
+          (error) => faults.push(error),
+        ),
+      )
+      // A store that takes none is away. One that does not take a single file, as a too large one, leaves only that.
+      if (put.length === 0) throw faults[0]
+      const done = await archive(month, put)
       const failed = written.filter(({ id }) => !done.has(id))
       if (failed.length > 0) await GIVE_UP.run(pool, { ids: failed.map(({ id }) => id) })
       const total = (of: readonly Written[]) => of.reduce((sum, { ids }) => sum + ids.length, 0)
@@ -175,12 +184,23 @@ export function archiveStore({ pool }: Pick<Database, 'pool'>, files: ArchiveFil
 
     async removeUnused() {
       await ABANDON.run(pool)
-      for (;;) {
-        const ids = (await UNUSED.rows(pool)).map(({ id }) => id)
-        if (ids.length === 0) return
-        await eachOfSome(ids, files.remove)
-        await FORGET.run(pool, { ids })
+      const faults: unknown[] = []
+      for (let after = FIRST_UUID; ; ) {
+        const ids = (await UNUSED.rows(pool, { after })).map(({ id }) => id)
+        const last = ids.at(-1)
+        if (!last) break
+        after = last
+        const removed: string[] = []
+        await eachOfSome(ids, (id) =>
+          files.remove(id).then(
+            () => removed.push(id),
+            (error) => faults.push(error),
+          ),
+        )
+        await FORGET.run(pool, { ids: removed })
+        if (removed.length === 0) break
       }
+      if (faults.length > 0) throw faults[0]
     },
   }
 }
@@ -191,6 +211,7 @@ interface Written {
   readonly key: string
   readonly ids: readonly string[]
   readonly digest: string
+  readonly sealed: () => Promise<Buffer>
 }
 
 /** What could not be archived waits for the next pass. */

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { beginExport } from '../../../src/core/gallery/account-export.js'
+import { FileUnreadable } from '../../../src/core/images/read-each.js'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { takeName } from '../../../src/db/accounts/purges.js'
 import { accountExports } from '../../../src/db/gallery/account-export.js'
@@ -88,6 +89,18 @@ it('reads a file again that could not be read at first', async () => {
   const { begin } = await given({ read })
   const files = unzipped(Buffer.concat(await zipOf(await begin()).toArray()))
   expect([...files.keys()].filter((it) => it.startsWith('images/'))).toHaveLength(1)
+})
+
+it('names what cannot be read at its end, images and files of the archive, and goes on with the others', async () => {
+  let asked = 0
+  const read = async () => {
+    if (++asked === 2) throw new FileUnreadable('in cold storage', 'InvalidObjectState')
+    return Buffer.from('png')
+  }
+  const { begin } = await given({ images: 3, read })
+  const files = unzipped(Buffer.concat(await zipOf(await begin({ unreadable: async () => ['a file'] })).toArray()))
+  expect([...files.keys()].filter((it) => it.startsWith('images/'))).toHaveLength(2)
+  expect(String(files.get('missing.txt'))).toMatch(/^archive a file\n[0-9A-Za-z]{22}\n$/)
 })
 
 it('asks again for rows that Postgres did not give at first', async () => {

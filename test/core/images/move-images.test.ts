@@ -64,6 +64,18 @@ it('a file that can not be read is named, and keeps no other image from being mo
   expect(await to.exists(slugs[20] as string)).toBe(true)
 })
 
+it('files that can not be read, however many lie among others, keep no other image from being moved', async () => {
+  const { slugs, ports } = await given({ readable: 1, unreadable: 60 })
+  // The readable one first.
+  const page = slugs.reverse().map((slug) => ({ slug, sha256: sha256(png).digest('hex'), hasThumbnail: false }))
+  const images = (async function* () {
+    yield page.slice(0, 1)
+    yield page.slice(1)
+  })()
+  const { counts } = await over(moveImages({ ...ports, images }, () => undefined))
+  expect(counts).toMatchObject({ copied: 1, failed: 60 })
+})
+
 it('moving images ends when so many fail that the store must be at fault', async () => {
   const { ports, onFault } = await given({ readable: 0, unreadable: 60 })
   await expect(over(moveImages(ports, () => undefined))).rejects.toThrow('ELOOP')

@@ -2,6 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { ArchiveFiles } from '../../../src/core/generations/archive-months.js'
+import { FileUnreadable } from '../../../src/core/images/read-each.js'
+import { openArchive } from '../../../src/db/archive.js'
 import { imageDeletions } from '../../../src/db/gallery/deletions.js'
 import { folderStore } from '../../../src/db/gallery/folders.js'
 import { galleryStore } from '../../../src/db/gallery/gallery.js'
@@ -217,4 +219,52 @@ it.each([
   ['maintenance --live-months 2 --archive-months 12', '--archive-months must be'],
 ])('easel %s is refused', async (line, sentence) => {
   expect(await easel.error(line)).toContain(sentence)
+})
+
+it('a file of the archive that the store does not give holds up none of the others, and is not given up', async () => {
+  const { db } = easel
+  const user = await givenUser(db)
+  await givenImages(db, user, [{ prompt: 'a lighthouse' }])
+  await age(db, 500)
+  await move(db)
+  await archive(easel)
+  await givenImages(db, user, [{ prompt: 'a lantern' }])
+  await age(db, 460)
+  await move(db)
+  await forgetUses(db)
+  await archive(easel)
+  const ids = (await files()).map((name) => name.replace('.archive', ''))
+  expect(ids).toHaveLength(2)
+  const [cold = ''] = ids
+  const stored = filesOf(easel)
+  const read = async (id: string) => {
+    if (id === cold) throw new FileUnreadable('It lies in cold storage.', 'InvalidObjectState')
+    return stored.read(id)
+  }
+  const opened = openArchive(db.pool, { ...stored, read })
+  expect(await opened.damaged()).toEqual([cold])
+  expect(await opened.isUnreadable(cold)).toBe(false)
+  const contents: unknown[] = []
+  for await (const content of opened.contents({ skipDamaged: true })) contents.push(content)
+  expect(contents).toHaveLength(1)
+  const copied: string[] = []
+  const to = { ...stored, read: async () => undefined, put: async (id: string) => void copied.push(id) }
+  expect(await opened.copy({ ...stored, read }, to)).toEqual({ copied: 1, present: 0, missing: 0, failed: 1 })
+  expect(await opened.bringBackAllOf(user.id)).toEqual([cold])
+  expect(await inTables()).toBe(1)
+})
+
+it('a file of the archive that the store does not take leaves the other accounts to be archived', async () => {
+  const { db } = easel
+  for (let n = 0; n < 3; n++) await givenImages(db, await givenUser(db), [{}])
+  await age(db, 500)
+  await move(db)
+  const stored = filesOf(easel)
+  let puts = 0
+  const put = async (id: string, bytes: Buffer) => {
+    if (++puts === 1) throw new Error('too large')
+    return stored.put(id, bytes)
+  }
+  expect(await archiveInto(db, { ...stored, put })).toMatchObject({ generations: 2, left: 1 })
+  expect(await inTables()).toBe(1)
 })

@@ -42,5 +42,6 @@ export const accountExport: Texts['accountExport'] = {
     'operator-acts': 'Was die Betreiber dieser Website zu dem Konto getan haben, und warum. Ihre Namen fehlen.',
   },
   images: 'Die Bilder, auch die privaten, mit Namen wie in generations.json.',
-  missing: 'Nur wenn es welche gibt: Bilder, deren Dateien auf dem Server fehlen.',
+  missing:
+    'Nur wenn es welche gibt: Bilder, deren Dateien auf dem Server fehlen oder nicht gelesen werden konnten, und Dateien seines Archivs, die nicht gelesen werden konnten. Fordern Sie später noch einmal einen Export an, oder wenden Sie sich an den Betreiber.',
 }

@@ -40,5 +40,6 @@ export const accountExport = {
     'operator-acts': 'What the operators of this site did about the account, and why. Their names are left out.',
   },
   images: 'The images, private ones included, named as in generations.json.',
-  missing: 'Only if there are any: images whose files are missing on the server.',
+  missing:
+    'Only if there are any: images whose files are missing on the server or could not be read, and files of its archive that could not be read. Ask for another export later, or tell its operator.',
 }

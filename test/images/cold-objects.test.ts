@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { auditService } from '../../src/process/audit-service.js'
+import { wholeImageStore } from '../../src/process/image-files.js'
+import { call } from '../support/client.js'
+import { givenSession } from '../support/given-sign-in.js'
+import { givenUser } from '../support/givens.js'
+import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
+import { useService } from '../support/service.js'
+import { unzipped } from '../support/unzip.js'
+
+let directory: string
+let s3: S3Server
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'easel-cold-'))
+  s3 = await startS3(join(directory, 's3'))
+})
+afterAll(async () => {
+  await s3.close()
+  await rm(directory, { recursive: true, force: true, maxRetries: 20 })
+})
+const context = useService(async () => ({
+  worker: true,
+  env: { INFERENCE_URL: 'preview:', ...(await s3.env('cold')) },
+}))
+
+it.each(['InvalidObjectState', 'KMS.DisabledException'])(
+  'one object that the bucket does not give (%s) is named by a ZIP, an export and the audit, and ends none of them',
+  async (code) => {
+    const { service } = context
+    const user = await givenUser(service.db, { credits: 20 })
+    const cookie = await givenSession(service.db, user)
+    const slugs: string[] = []
+    for (let n = 0; n < 3; n++) {
+      const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+      const answer = await call(service.url, 'POST', '/v1/images/generate', { key: user.key, body })
+      slugs.push(answer.body.data.image_id)
+    }
+    const [cold = '', ...others] = slugs
+    s3.fault = ({ method, url = '' }, response) =>
+      method === 'GET' && url.includes(`${cold}.png`) ? refuse(response, 403, code) : 'pass'
+    onTestFinished(() => {
+      s3.fault = undefined
+    })
+
+    const ask = async (path: string, method: string) => {
+      const headers = { cookie, 'sec-fetch-site': 'same-origin' }
+      const answer = await fetch(service.url + path, {
+        method,
+        headers,
+        ...(method === 'POST' && { body: new URLSearchParams() }),
+      })
+      expect(answer.status).toBe(200)
+      return unzipped(Buffer.from(await answer.arrayBuffer()))
+    }
+    const zip = await ask('/gallery/download', 'GET')
+    expect([...zip.keys()].filter((name) => name.endsWith('.png'))).toHaveLength(2)
+    expect(String(zip.get('missing.txt'))).toMatch(
+      /^The server could not read the files of these images\..*\na-lighthouse/,
+    )
+
+    const exported = await ask('/account/export', 'POST')
+    for (const slug of others) expect(exported.has(`images/${slug}.png`)).toBe(true)
+    expect(String(exported.get('missing.txt'))).toBe(`${cold}\n`)
+
+    const checks = await auditService(service.config, {
+      ...{ sample: undefined, namespace: service.namespace },
+      pause: async () => undefined,
+    })
+    expect(checks.filter(({ violations }) => violations > 0)).toEqual([
+      { name: 'images-are-stored-intact', violations: 1, examples: [cold] },
+    ])
+    const { rows } = await service.db.pool.query('SELECT sha256 FROM images WHERE slug = $1', [others[0]])
+    const bytes = await wholeImageStore(service.config, service.db).read(others[0] as string)
+    expect(
+      createHash('sha256')
+        .update(bytes as Buffer)
+        .digest('hex'),
+    ).toBe(rows[0].sha256)
+    await expect(wholeImageStore(service.config, service.db).read(cold)).rejects.toThrow(
+      /in cold storage.*restore the object there/,
+    )
+  },
+)
