@@ -28,19 +28,41 @@ export interface ImageMove {
 }
 
 export interface ImageMoves {
-  /** Claims some that are due: for LEASE_SECONDS nobody else moves them, whatever their owners change. */
-  claimDue(): Promise<ImageMove[]>
+  /** Claims some that are due: nobody else moves them until their leases end, whatever their owners change. */
+  claimDue(): Promise<ClaimedMove[]>
+  /** Prolongs the lease. Resolves to the new one; undefined: somebody else has it, or the image was changed. */
+  renew(slug: string, lease: string): Promise<string | undefined>
+  /** The same before files are removed: for REMOVAL_SECONDS the opposite move waits, whoever makes it, unless this one ends before. */
+  beginRemoval(slug: string, lease: string): Promise<BegunRemoval | undefined>
   /** Whether it was taken down meanwhile. */
   isRemoved(slug: string): Promise<boolean>
-  /** Ends it; if the image was changed since, it is due again at once. */
-  finish(move: ImageMove): Promise<void>
-  /** It has failed: due again after a pause that grows, and is no shorter than this. */
-  postpone(move: ImageMove, atLeastSeconds: number): Promise<void>
+  /**
+   * Ends it; if the image was changed since, it is due again at once. It stays, and is made again later, while a removal of somebody
+   * else may still be carried out.
+   */
+  finish(move: ClaimedMove, isOtherRemoving?: boolean): Promise<void>
+  /** It has failed: due again after a pause that grows. `mayRemove`: what was asked to be removed may still go. */
+  postpone(move: ClaimedMove, mayRemove: boolean): Promise<void>
 }
 
-export const LEASE_SECONDS = 180
-/** Nothing is removed later than this after the claim: what the store still does then ends within the lease. */
-const REMOVE_WITHIN_MS = 60_000
+export interface ClaimedMove extends ImageMove {
+  /** Another one after each renewal. */
+  readonly lease: string
+  /** How often it was claimed. */
+  readonly attempts: number
+}
+
+export interface BegunRemoval {
+  readonly lease: string
+  /** A server before may have died while it removed files, and the store may still carry that out. */
+  readonly isOtherRemoving: boolean
+}
+
+/** When a server dies, another one makes its moves after this. */
+export const LEASE_SECONDS = 15
+const RENEW_EVERY_MS = 4_000
+/** Longer than a store takes to carry out a removal that it did not answer. */
+export const REMOVAL_SECONDS = 180
 
 /** The store may still remove the files: it did not say. If they are wanted there by then, they must come later. */
 class RemovalUnsure extends Error {}
@@ -59,29 +81,65 @@ export interface MoveFilesPorts {
   readonly purge: PurgeCdn | undefined
 }
 
+/** Renews the lease of a move until it is ended. */
+function keepLease(moves: Pick<ImageMoves, 'renew' | 'beginRemoval'>, move: ClaimedMove) {
+  let lease: string | undefined = move.lease
+  let turn: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = turn.then(work)
+    turn = done.catch(() => undefined)
+    return done
+  }
+  const renew = async () => {
+    if (lease !== undefined) lease = await moves.renew(move.slug, lease)
+  }
+  const timer = setInterval(() => void inTurn(renew).catch(() => undefined), RENEW_EVERY_MS).unref()
+  return {
+    /** @throws when somebody else makes the move by now */
+    beginRemoval: () =>
+      inTurn(async () => {
+        const begun = lease === undefined ? undefined : await moves.beginRemoval(move.slug, lease)
+        if (!begun) throw new Error(`The files of ${move.slug} are moved by another server by now.`)
+        lease = begun.lease
+        return begun
+      }),
+    end: () => clearInterval(timer),
+  }
+}
+
 /**
  * Brings an image's files to where they belong. Each step may be repeated, and the copy is complete before the original is
  * removed, so a crash loses nothing. @throws what the store or the CDN says
  */
 async function moveFiles(
   { moves, publicFiles, privateFiles, purge }: MoveFilesPorts,
-  move: ImageMove,
+  move: ClaimedMove,
   signal: AbortSignal,
 ): Promise<void> {
-  const begun = performance.now()
   const { slug, isPrivate, removed } = move
   const [from, to] = isPrivate ? [publicFiles, privateFiles] : [privateFiles, publicFiles]
-  const isThere = removed || (await copy(from, to, move))
-  if (performance.now() - begun > REMOVE_WITHIN_MS) throw new Error('The image store took too long.')
-  // Its row is marked before its files are removed: whoever takes it down from now on finds the copy.
-  const isGone = removed || (await moves.isRemoved(slug))
-  if (isThere || isGone)
-    await Promise.all([from.remove(slug), isGone && to.remove(slug)]).catch((cause) => {
-      throw new RemovalUnsure(`The files of ${slug} could not be removed.`, { cause })
-    })
-  // After the file: a CDN that fetches it again must not get it. Also what it keeps of a file that was not there.
-  for (const url of [publicFiles.url(slug), publicFiles.thumbnailUrl(slug)]) await purge?.(url, signal)
-  await moves.finish(move)
+  const lease = keepLease(moves, move)
+  let isOtherRemoving = false
+  try {
+    const isThere = removed || (await copy(from, to, move))
+    // Its row is marked before its files are removed: whoever takes it down from now on finds the copy.
+    const isGone = removed || (await moves.isRemoved(slug))
+    if (isThere || isGone) {
+      // At the last moment: from here on nothing tells whether another server has begun the opposite.
+      isOtherRemoving = (await lease.beginRemoval()).isOtherRemoving
+      await Promise.all([from.remove(slug), isGone && to.remove(slug)]).catch((cause) => {
+        throw new RemovalUnsure(`The files of ${slug} could not be removed.`, { cause })
+      })
+    }
+    // After the file: a CDN that fetches it again must not get it. Also what it keeps of a file that was not there.
+    for (const url of [publicFiles.url(slug), publicFiles.thumbnailUrl(slug)]) await purge?.(url, signal)
+    await moves.finish(move, isOtherRemoving)
+  } catch (error) {
+    await moves.postpone(move, isOtherRemoving || error instanceof RemovalUnsure)
+    throw error
+  } finally {
+    lease.end()
+  }
 }
 
 /** Resolves to whether it is there; false: it is in neither place, which is for the audit to tell. */
@@ -101,11 +159,4 @@ async function copy(from: Files, to: Files, { slug, sha256, hasThumbnail }: Imag
 
 /** Moves the files of all images that were made private or public, in any number of processes. */
 export const startImageMoves = (ports: MoveFilesPorts, onFault: (error: unknown) => void): { stop(): void } =>
-  repeatedly((signal) => {
-    const move = (due: ImageMove) =>
-      moveFiles(ports, due, signal).catch(async (error) => {
-        await ports.moves.postpone(due, error instanceof RemovalUnsure ? LEASE_SECONDS : 0)
-        throw error
-      })
-    return workOff(ports.moves.claimDue, move, signal)
-  }, onFault)
+  repeatedly((signal) => workOff(ports.moves.claimDue, (due) => moveFiles(ports, due, signal), signal), onFault)

@@ -1,6 +1,13 @@
 /** Which images are private, and the moves of their files that are still to be made. */
 import { eq, inArray, sql } from 'drizzle-orm'
-import { type ImageMove, type ImageMoves, type ImagePrivacy, LEASE_SECONDS } from '../../core/images/privacy.js'
+import {
+  type BegunRemoval,
+  type ClaimedMove,
+  type ImageMoves,
+  type ImagePrivacy,
+  LEASE_SECONDS,
+  REMOVAL_SECONDS,
+} from '../../core/images/privacy.js'
 import { changedAlsoArchived, orBroughtBack, sum } from '../brought-back.js'
 import type { Database } from '../client.js'
 import { inMonthOf } from '../months.js'
@@ -39,51 +46,83 @@ export const imagePrivacy = (db: Database): ImagePrivacy => ({
 const MOVES = 10
 const REMOVED = sql<boolean>`${i.removedAt} IS NOT NULL`
 
-const CLAIM = statement<Pick<ImageMove, 'slug' | 'changes'>>('claim_image_moves')`
-  UPDATE ${m} SET ${setList(m, {
-    attempts: sql`${m.attempts} + 1`,
-    dueAt: sql`now() + ${LEASE_SECONDS} * interval '1 second'`,
-  })}
+const LEASE_UNTIL = sql`now() + ${LEASE_SECONDS} * interval '1 second'`
+/** The moment itself names the lease: no two end in the same microsecond. */
+const LEASE = sql`${m.dueAt}::text`
+const IS_HELD = sql`${m.slug} = ${param('slug')}::text AND ${m.dueAt} = ${param('lease')}::timestamptz`
+
+const CLAIM = statement<Pick<ClaimedMove, 'slug' | 'changes' | 'attempts' | 'lease'>>('claim_image_moves')`
+  UPDATE ${m} SET ${setList(m, { attempts: sql`${m.attempts} + 1`, dueAt: LEASE_UNTIL })}
    WHERE ${m.slug} = ANY (ARRAY(
            SELECT ${m.slug} FROM ${m} WHERE ${m.dueAt} <= now()
             ORDER BY ${m.dueAt} LIMIT ${MOVES} FOR UPDATE SKIP LOCKED))
-  RETURNING ${m.slug} AS slug, ${m.changes} AS changes`
+  RETURNING ${m.slug} AS slug, ${m.changes} AS changes, ${m.attempts} AS attempts, ${LEASE} AS lease`
+
+const RENEW = statement<{ lease: string }>('renew_image_move')`
+  UPDATE ${m} SET ${setList(m, { dueAt: LEASE_UNTIL })} WHERE ${IS_HELD} RETURNING ${LEASE} AS lease`
+
+const BEGIN_REMOVAL = statement<BegunRemoval>('begin_image_removal')`
+  WITH before AS (
+    SELECT ${m.slug} AS of_slug, coalesce(${m.removingUntil} > now(), false) AS is_removing FROM ${m} WHERE ${IS_HELD} FOR UPDATE)
+  UPDATE ${m} SET ${setList(m, {
+    dueAt: LEASE_UNTIL,
+    removingUntil: sql`now() + ${REMOVAL_SECONDS} * interval '1 second'`,
+  })}
+    FROM before WHERE ${m.slug} = before.of_slug
+  RETURNING ${LEASE} AS lease, before.is_removing AS "isOtherRemoving"`
+
+/** Not by who has lost it to another one. */
+const IS_OURS = sql`${m.slug} = ${param('slug')}::text AND ${m.attempts} = coalesce(${param('attempts')}::integer, ${m.attempts})`
 
 const FINISH = statement('finish_image_move')`
-  DELETE FROM ${m} WHERE ${m.slug} = ${param('slug')} AND ${m.changes} = ${param('changes')}::integer`
+  DELETE FROM ${m} WHERE ${IS_OURS} AND ${m.changes} = ${param('changes')}::integer`
 
 // In a statement of its own: it must see a change that has just come.
 const MOVE_AGAIN = statement('move_image_again')`
-  UPDATE ${m} SET ${setList(m, { attempts: sql`0`, dueAt: sql`now()` })}
-   WHERE ${m.slug} = ${param('slug')} AND ${m.changes} <> ${param('changes')}::integer`
+  UPDATE ${m} SET ${setList(m, { attempts: sql`0`, dueAt: sql`now()`, removingUntil: sql`NULL` })}
+   WHERE ${IS_OURS} AND ${m.changes} <> ${param('changes')}::integer`
+
+const MOVE_LATER = statement('move_image_later')`
+  UPDATE ${m} SET ${setList(m, { attempts: sql`0`, dueAt: sql`${m.removingUntil}` })} WHERE ${IS_OURS}`
 
 // The last pause is about an hour.
 const POSTPONE = statement('postpone_image_move')`
   UPDATE ${m} SET ${setList(m, {
-    dueAt: sql`now() + interval '1 second' * greatest(15 * 2 ^ least(${m.attempts}, 8), ${param('atLeastSeconds')}::integer)`,
+    dueAt: sql`greatest(now() + interval '1 second' * 15 * 2 ^ least(${m.attempts}, 8),
+                        CASE WHEN ${param('mayRemove')}::boolean THEN now() + ${REMOVAL_SECONDS} * interval '1 second' END)`,
+    removingUntil: sql`CASE WHEN ${param('mayRemove')}::boolean THEN now() + ${REMOVAL_SECONDS} * interval '1 second' END`,
   })}
-   WHERE ${m.slug} = ${param('slug')}`
+   WHERE ${IS_OURS}`
 
 export const imageMoves = ({ orm, pool }: Database): ImageMoves => ({
   async claimDue() {
-    const claimed = new Map((await CLAIM.rows(pool)).map(({ slug, changes }) => [slug, changes]))
+    const claimed = new Map((await CLAIM.rows(pool)).map((row) => [row.slug, row]))
     // In a statement of its own: the images are then at least as new as the numbers of their changes.
     const rows = await orm
       .select({ ...columns(i, 'slug', 'isPrivate', 'sha256', 'hasThumbnail'), removed: REMOVED })
       .from(i)
       .where(inArray(i.slug, [...claimed.keys()]))
-    return rows.map((row) => ({ ...row, changes: claimed.get(row.slug) ?? 0 }))
+    return rows.flatMap((row) => {
+      const claim = claimed.get(row.slug)
+      return claim ? [{ ...row, ...claim }] : []
+    })
   },
+
+  renew: async (slug, lease) => (await RENEW.first(pool, { slug, lease }))?.lease,
+
+  beginRemoval: (slug, lease) => BEGIN_REMOVAL.first(pool, { slug, lease }),
 
   async isRemoved(slug) {
     const [found] = await orm.select({ removed: REMOVED }).from(i).where(eq(i.slug, slug))
     return found?.removed ?? true
   },
 
-  async finish({ slug, changes }) {
-    if ((await FINISH.count(pool, { slug, changes })) === 0) await MOVE_AGAIN.run(pool, { slug, changes })
+  async finish({ slug, changes, attempts }, isOtherRemoving = false) {
+    const ours = { slug, changes, attempts }
+    if (isOtherRemoving) await MOVE_LATER.run(pool, { slug, attempts })
+    else if ((await FINISH.count(pool, ours)) === 0) await MOVE_AGAIN.run(pool, ours)
   },
-  postpone: ({ slug }, atLeastSeconds) => POSTPONE.run(pool, { slug, atLeastSeconds }),
+  postpone: ({ slug, attempts }, mayRemove) => POSTPONE.run(pool, { slug, attempts, mayRemove }),
 })
 
 /** What signs links to private images, and hides their folder. Read once: it never changes. */

@@ -75,6 +75,8 @@ export const imageMoves = pgTable(
     changes: integer('changes').notNull().default(0),
     attempts: integer('attempts').notNull().default(0),
     dueAt: time('due_at').notNull().defaultNow(),
+    /** Until then a store may still carry out a removal that a server has asked for. */
+    removingUntil: time('removing_until'),
   },
   (t) => [index('image_moves_due').on(t.dueAt)],
 )
