@@ -1,7 +1,7 @@
 /** The website in a real Chromium. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, describe, expect } from 'vitest'
-import { chromiumPath, launchChromium, STILL, scrollsSideways, violationsOf } from './chromium.js'
+import { chromiumPath, INSECURE_HOST, launchChromium, STILL, scrollsSideways, violationsOf } from './chromium.js'
 
 /** `describe` for tests that need a browser: skipped where there is none, after a line that says so. */
 export const describeInBrowser: ReturnType<typeof describe.skipIf> = describe.skipIf(chromiumPath === undefined)
@@ -57,7 +57,9 @@ export function useBrowser() {
       }
       await context.route(`${IMAGES}*`, async (route) => {
         const { pathname } = new URL(route.request().url())
-        await route.fulfill({ response: await route.fetch({ url: origin + pathname }) })
+        // Not the browser asks here.
+        const url = origin.replace(INSECURE_HOST, '127.0.0.1') + pathname
+        await route.fulfill({ response: await route.fetch({ url }) })
       })
       const page = await context.newPage()
       page.on('pageerror', ({ message }) => {

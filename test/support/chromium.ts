@@ -7,7 +7,11 @@ import { findChromium } from './programs.js'
 /** Undefined where there is none. */
 export const chromiumPath = await findChromium()
 
+/** Another name of 127.0.0.1: to a browser that is no secure place, as a server of a home without https. */
+export const INSECURE_HOST = 'insecure.test'
+
 const ARGUMENTS = [
+  `--host-resolver-rules=MAP ${INSECURE_HOST} 127.0.0.1`,
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage'],
 ]

@@ -66,6 +66,7 @@ export const Layout = ({
         {/* The content security policy forbids the style element that htmx would add. A stream goes on in a hidden tab: one
           that was paused does not always go on when it is seen again. */}
         {live && <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}' />}
+        {live && <meta name="stream-worker" content={assetUrl('stream-worker.js')} />}
         <title>{`${title} · ${name}`}</title>
         <link rel="icon" type={icon.type} href={icon.url} />
         <link rel="stylesheet" href={ASSETS.style.url} />

@@ -36,7 +36,11 @@ export const ASSETS = {
   // Every page has it; base.css comes first, because it names the cascade layers.
   style: asset('easel.css', CSS, own('base.css', 'site.css')),
   // One file: htmx starts one turn of the event loop after it is loaded, and an extension loaded later connects no stream.
-  htmx: asset('htmx.js', SCRIPT, ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')),
+  htmx: asset(
+    'htmx.js',
+    SCRIPT,
+    [own('streams.js'), ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')].join('\n'),
+  ),
 }
 
 const TYPES: Readonly<Record<string, string>> = { css: CSS, js: SCRIPT, svg: 'image/svg+xml' }

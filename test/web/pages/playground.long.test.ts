@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { sessionStore } from '../../../src/db/accounts/sessions.js'
-import { describeInBrowser, useBrowser } from '../../support/browser.js'
+import { denyEverything, describeInBrowser, useBrowser } from '../../support/browser.js'
+import { INSECURE_HOST } from '../../support/chromium.js'
+import { call } from '../../support/client.js'
 import { givenOwnModels } from '../../support/given-models.js'
 import { creditsOf, type UserOptions } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
@@ -35,6 +37,18 @@ const partsOf = (page: Page) => ({
   heading: (name: string | RegExp) => page.getByRole('heading', { name }).waitFor(),
 })
 
+/** As of browsers on many phones. */
+const withoutWorkers = (context: BrowserContext) =>
+  context.addInitScript(`delete window.SharedWorker
+  let state = 'visible'
+  Object.defineProperty(document, 'visibilityState', { get: () => state })
+  window.setVisibility = (now) => {
+    state = now
+    document.dispatchEvent(new Event('visibilitychange'))
+  }`)
+/** As if another tab of its window were in front; without a screen every tab is seen. */
+const hide = (page: Page, isHidden: boolean) => page.evaluate(`setVisibility('${isHidden ? 'hidden' : 'visible'}')`)
+
 describeInBrowser('the playground in a browser', () => {
   it('draws the first image after one key press', async () => {
     const { page, prompt, stage, user, violations } = await openAs()
@@ -51,7 +65,12 @@ describeInBrowser('the playground in a browser', () => {
     expect(await creditsOf(context.service.db, user)).toBe(99)
     const slug = (await stage.getByRole('link', { name: example }).getAttribute('href'))?.split('/').at(-1)
     expect(await stage.getByRole('link', { name: 'Remix' }).getAttribute('href')).toBe(`/playground?from=${slug}`)
-    expect(await stage.getByRole('link', { name: 'Download' }).getAttribute('download')).toBe(`${slug}.png`)
+    const download = stage.getByRole('link', { name: 'Download' })
+    expect(await download.getAttribute('download')).toBe(`${slug}.png`)
+    // Of the server itself: the images are on another host, of which a browser would show them.
+    const [stored] = await Promise.all([page.waitForEvent('download'), download.click()])
+    expect([stored.suggestedFilename(), new URL(stored.url()).pathname]).toEqual([`${slug}.png`, `/cdn/${slug}.png`])
+    expect(page.url()).toBe(`${context.service.url}/playground`)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       expect(await violations()).toEqual([])
@@ -100,6 +119,59 @@ describeInBrowser('the playground in a browser', () => {
     await stage.getByRole('link', { name: /^Use seed/ }).click()
     expect(await partsOf(page).seed.inputValue()).toBe(`${claimed.seed}`)
   })
+
+  it.each([
+    ['one stream for all', undefined, INSECURE_HOST],
+    ['one stream for all, where storage is forbidden', denyEverything, '127.0.0.1'],
+    ['one for those that are seen, where there is no worker for all', withoutWorkers, '127.0.0.1'],
+  ] as const)('shows a generation in eight tabs over HTTP/1.1: %s', async (_, prepare, host) => {
+    const { url } = context.service
+    const { cookie, user } = await signedIn(context.service)
+    const { page: first, context: browsing } = await browser.open(url.replace('127.0.0.1', host), cookie)
+    await prepare?.(browsing)
+    const body = { prompt: 'a lighthouse', model_version_id: 10 }
+    expect((await call(url, 'POST', '/api/v1/generate', { key: user.key, body })).status).toBe(201)
+    await first.goto('/playground')
+    await partsOf(first).heading('First in the queue')
+    const tabs = [first]
+    for (let n = 1; n < 8; n++) {
+      const tab = await browsing.newPage()
+      // Only the last one is in front.
+      if (prepare === withoutWorkers) await hide(tabs.at(-1) as Page, true)
+      await tab.goto('/playground')
+      await partsOf(tab).heading('First in the queue')
+      tabs.push(tab)
+    }
+    const claimed = await worker().claim()
+    const { progress } = await boardsOf(context.service)
+    await partsOf(tabs[7] as Page).heading('Drawing…')
+    await progress.set(claimed.id, claimed.attempt, 0.4)
+    const isAt = (tab: Page, value: string) =>
+      until(
+        async () => (await tab.locator('#progress progress').getAttribute('value')) === value,
+        `the progress ${value}`,
+      )
+    const seen = prepare === withoutWorkers ? tabs.slice(-1) : tabs
+    for (const tab of seen) await isAt(tab, '0.4')
+    // The tab that was first goes, and another one goes away and comes back: the others lose nothing.
+    await first.close()
+    await (tabs[1] as Page).goto('/gallery')
+    await progress.set(claimed.id, claimed.attempt, 0.6)
+    for (const tab of seen.filter((it) => it !== first && it !== tabs[1])) await isAt(tab, '0.6')
+    await (tabs[1] as Page).goBack()
+    if (prepare === withoutWorkers) for (const tab of tabs.slice(1)) await hide(tab, false)
+    await isAt(tabs[1] as Page, '0.6')
+    if (prepare === withoutWorkers) for (const tab of tabs.slice(1, 5)) await hide(tab, true)
+    await worker().succeed(claimed)
+    for (const tab of prepare === withoutWorkers ? tabs.slice(5) : tabs.slice(1))
+      await partsOf(tab).stage.getByRole('img').waitFor()
+    await (tabs[7] as Page).close()
+    if (prepare === withoutWorkers) for (const tab of tabs.slice(1, 5)) await hide(tab, false)
+    for (const tab of tabs.slice(1, 7)) await partsOf(tab).stage.getByRole('img').waitFor()
+    // It says that it takes a header for https only.
+    const ofHeader = /Cross-Origin-Opener-Policy/
+    browser.problems.splice(0, Infinity, ...browser.problems.filter((it) => !ofHeader.test(it)))
+  }, 360_000)
 
   it('cancels a generation, gives its credits back, and says so', async () => {
     const { page, user, generate, choose, heading, stage } = await openAs({ credits: 5 })
