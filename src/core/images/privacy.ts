@@ -40,7 +40,10 @@ export interface ImageMoves {
    * Ends it; if the image was changed since, it is due again at once. It stays, and is made again later, while a removal of somebody
    * else may still be carried out.
    */
-  finish(move: ClaimedMove, isOtherRemoving?: boolean): Promise<void>
+  finish(
+    move: Pick<ClaimedMove, 'slug' | 'changes'> & Partial<Pick<ClaimedMove, 'attempts'>>,
+    isOtherRemoving?: boolean,
+  ): Promise<void>
   /** It has failed: due again after a pause that grows. `mayRemove`: what was asked to be removed may still go. */
   postpone(move: ClaimedMove, mayRemove: boolean): Promise<void>
 }
