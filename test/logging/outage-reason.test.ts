@@ -30,17 +30,17 @@ it.each([
   ['that says nothing', new Error(''), { message: 'no reason was given' }],
   ['that is no Error', 'gone', 'gone'],
 ])('a line about an error %s says why', (_, err, told) => {
-  let line = ''
-  createLogger('info', 'test', undefined, { write: (text) => void (line = text) }).warn({ err }, 'failed')
-  const { err: shown } = JSON.parse(line)
+  const lines: string[] = []
+  createLogger('info', 'test', undefined, { write: (text) => void lines.push(text) }).warn({ err }, 'failed')
+  const { err: shown } = JSON.parse(lines[0] as string)
   if (typeof told === 'string') expect(shown).toBe(told)
   else expect(shown).toMatchObject(told)
 })
 
 it('a line about errors that cause each other is written', () => {
-  let line = ''
+  const lines: string[] = []
   const own = new Error('own')
   own.cause = own
-  createLogger('info', 'test', undefined, { write: (text) => void (line = text) }).warn({ err: own }, 'failed')
-  expect(JSON.parse(line)).toMatchObject({ err: { message: 'own' } })
+  createLogger('info', 'test', undefined, { write: (text) => void lines.push(text) }).warn({ err: own }, 'failed')
+  expect(JSON.parse(lines[0] as string)).toMatchObject({ err: { message: 'own' } })
 })
