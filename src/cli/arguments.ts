@@ -1,6 +1,6 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
 import { z } from 'zod'
-import { planNameProblem, toPlanName } from '../core/accounts/plan.js'
+import { planNameProblem, toPlanName } from '../core/accounts/plan-name.js'
 import { LARGE_GRANT } from '../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
 import { endOf, endOfDay, readMoment } from '../lib/moments.js'

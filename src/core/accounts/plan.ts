@@ -1,20 +1,18 @@
 /** Plans, and what a subscription is granted in the course of its periods. */
+import {
+  expiryAtEnd,
+  type GrantedPeriods,
+  grantedOf,
+  kindOf,
+  only,
+  type Period,
+  type PeriodEntry,
+  type PeriodKind,
+  periodAt,
+  spanOf,
+} from './period.js'
 
-import { isLine, isPlain } from '../../lib/text.js'
-
-const MAX_NAME_LENGTH = 100
-
-/** A plan's name as it is kept, of what somebody has written. */
-export const toPlanName = (text: string): string => text.trim().normalize('NFC')
-
-/** Why it cannot be a plan's name: the end of a sentence without its full stop. Undefined: it can be one. */
-export function planNameProblem(name: string): string | undefined {
-  if (!isLine(name, MAX_NAME_LENGTH)) return `must be one line of 1 to ${MAX_NAME_LENGTH} characters`
-  if (name.includes('\ufffd')) return 'has letters that are not in UTF-8: write them again, or save the file as UTF-8'
-  return isPlain(name)
-    ? undefined
-    : 'must have no characters that nobody sees or that change the direction of text: write it again'
-}
+export { periodAt, periodStart } from './period.js'
 
 /** About a century. */
 export const MAX_RETAINED_DAYS = 36_500
@@ -24,7 +22,7 @@ export interface Plan {
   readonly name: string
   /** Credits granted at the start of each period. */
   readonly credits: number
-  readonly period: 'month' | 'year'
+  readonly period: PeriodKind
   /**
    * Of the granted credits that are left at the end of a period, how many stay at most; 0: all of them expire. Null: all
    * stay for good, like bought ones.
@@ -61,43 +59,6 @@ export interface PeriodState {
   readonly granted: GrantedPeriods
 }
 
-export interface Period {
-  readonly start: Date
-  /** The first moment of the next one. */
-  readonly end: Date
-  /** The plan that granted last in it. */
-  readonly plan: string
-  /** How many credits were granted in it; null: none, because the subscription was not active. */
-  readonly credits: number | null
-}
-
-/** A period that an account was granted. It counts until its end, whatever becomes of the subscription meanwhile. */
-export interface GrantedPeriod {
-  /** From here it was counted, and those after it are. */
-  readonly startedAt: Date
-  readonly start: Date
-  readonly end: Date
-  /** How many credits the account got for it. */
-  readonly credits: number
-  /** Of a year: how many of them are for months of it that have not begun, if a plan by the month takes its place. */
-  readonly left: number
-}
-
-/** The last one of each kind. */
-export type GrantedPeriods = Readonly<Partial<Record<Plan['period'], GrantedPeriod>>>
-
-/** An entry of the ledger that a period causes. */
-export interface PeriodEntry {
-  readonly kind: 'grant' | 'expire'
-  /** How many credits; above 0 for both kinds. */
-  readonly credits: number
-  /** Whether a grant expires at the end of a period. */
-  readonly expires: boolean
-  /** Each exists once in an account's ledger. */
-  readonly ref: string
-  readonly note: string
-}
-
 export interface Settled {
   readonly startedAt: Date
   readonly period: Period
@@ -108,38 +69,8 @@ export interface Settled {
   readonly checkAt: Date | null
 }
 
-/**
- * The start of a subscription's n-th period: n months or years after its start, at the same time of day in UTC, and on the
- * last day of a month that has no such day. Counted from the start, so that 31 January leads to 28 February, 31 March, …
- */
-export function periodStart(startedAt: Date, period: Plan['period'], n: number): Date {
-  const months = period === 'month' ? n : 12 * n
-  const at = new Date(startedAt)
-  const day = at.getUTCDate()
-  at.setUTCDate(1)
-  at.setUTCMonth(at.getUTCMonth() + months)
-  at.setUTCDate(Math.min(day, new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 0)).getUTCDate()))
-  return at
-}
-
-/** The period of a subscription that a moment falls into; the first one, if it falls before that. */
-export function periodAt(startedAt: Date, period: Plan['period'], moment: Date): Pick<Period, 'start' | 'end'> {
-  const months =
-    12 * (moment.getUTCFullYear() - startedAt.getUTCFullYear()) + moment.getUTCMonth() - startedAt.getUTCMonth()
-  let n = Math.max(0, period === 'month' ? months : Math.floor(months / 12))
-  if (n > 0 && periodStart(startedAt, period, n) > moment) n--
-  return { start: periodStart(startedAt, period, n), end: periodStart(startedAt, period, n + 1) }
-}
-
 /** Of the entry that an account has once; not what an operator might write as the reference of a grant. */
 const SIGN_UP = 'plan:sign-up'
-
-/** No month has as many. */
-const MONTH_MS = 32 * 86_400_000
-
-/** Not what its plan says: that may have been changed since. */
-const kindOf = ({ start, end }: Pick<Period, 'start' | 'end'>): Plan['period'] =>
-  end.getTime() - start.getTime() < MONTH_MS ? 'month' : 'year'
 
 /**
  * What has become due for a subscription until `now`. Rules:
@@ -172,12 +103,12 @@ export function settlePeriods(
   let { startedAt, period } = state
 
   /** Of a kind, the one that was granted and runs then. */
-  const running = (kind: Plan['period'], at: Date) => {
+  const running = (kind: PeriodKind, at: Date) => {
     const last = kind === 'month' ? month : year
     return last && last.end > at ? last : undefined
   }
   /** A span of that kind which a moment falls into. An operator's goes on where one was granted, or else begins there if `isNew`. */
-  const spanAt = (kind: Plan['period'], at: Date, isNew: boolean): Pick<Period, 'start' | 'end'> => {
+  const spanAt = (kind: PeriodKind, at: Date, isNew: boolean): Pick<Period, 'start' | 'end'> => {
     const granted = isByHand ? running(kind, at) : undefined
     if (granted) startedAt = granted.startedAt
     else if (isByHand && isNew) startedAt = at
@@ -229,7 +160,7 @@ export function settlePeriods(
     const { end: at }: Period = period
     end(period, before && period.plan === before.name ? before : plan)
     // An operator's period of another kind begins when the subscription is active.
-    const kind: Plan['period'] = isActive(at) || !isByHand ? plan.period : kindOf(period)
+    const kind: PeriodKind = isActive(at) || !isByHand ? plan.period : kindOf(period)
     const isNext: boolean = kind === kindOf(period)
     const begun: Period = { ...only(spanAt(kind, at, !isNext && startedAt <= at)), plan: plan.name, credits: null }
     period = isActive(at) && isPaid(begun) ? grant(begun, begun.start, isNext) : begun
@@ -253,65 +184,6 @@ export function settlePeriods(
   const isOver = state.endDate <= now && expiring <= 0
   const granted = { ...(month && { month }), ...(year && { year }) }
   return { startedAt, period, granted, entries, checkAt: isOver ? null : period.end }
-}
-
-const only = ({ start, end }: Pick<Period, 'start' | 'end'>) => ({ start, end })
-
-/** Also the period of a release that did not keep those that it had granted. */
-function grantedOf({ granted, period, startedAt }: PeriodState): { month?: GrantedPeriod; year?: GrantedPeriod } {
-  if (!period?.credits) return { ...granted }
-  const { start, end, credits } = period
-  const kind = kindOf(period)
-  const last = granted[kind]
-  if (last && last.start.getTime() === start.getTime() && last.end.getTime() === end.getTime()) return { ...granted }
-  return { ...granted, [kind]: { startedAt, start, end, credits, left: kind === 'year' ? credits : 0 } }
-}
-
-/**
- * What expires when a period ends.
- * @param held credits of the account that expire
- * @param year that was granted: while it goes on, what is left of it is for the months to come
- */
-export function expiryAtEnd(
-  period: Period,
-  { carryOver }: Pick<Plan, 'carryOver'>,
-  held: number,
-  year?: GrantedPeriod | undefined,
-) {
-  const isAhead = year && kindOf(period) === 'month' && year.end > period.end && year.start < period.end
-  const credits = carryOver === null ? 0 : held - carryOver - (isAhead ? year.left : 0)
-  if (credits <= 0) return undefined
-  const ref = `expire:${period.start.toISOString()}`
-  return { kind: 'expire', credits, expires: true, ref, note: `${period.plan}, left of ${spanOf(period)}` } as const
-}
-
-/**
- * What expires when a subscription is taken away while a period runs, and what was granted then: a subscription that begins
- * again before the end of the period is granted again what expired.
- */
-export function endEarly(
-  state: Pick<PeriodState, 'period' | 'granted' | 'startedAt'> & { readonly period: Period },
-  plan: Plan,
-  held: number,
-  now: Date,
-): { readonly entry: PeriodEntry | undefined; readonly granted: GrantedPeriods } {
-  const { period } = state
-  const granted = grantedOf(state as PeriodState)
-  const entry = expiryAtEnd(period, plan, held)
-  if (!entry) return { entry, granted }
-  let rest = entry.credits
-  const { month, year } = granted
-  const isMonth = kindOf(period) === 'month'
-  if (isMonth && month && month.end > now) {
-    const back = Math.min(rest, month.credits)
-    granted.month = { ...month, credits: month.credits - back }
-    rest -= back
-  }
-  if (year && year.end > now) {
-    const back = Math.min(rest, isMonth ? year.left : year.credits)
-    granted.year = { ...year, credits: year.credits - back, left: Math.max(year.left - back, 0) }
-  }
-  return { entry: { ...entry, ref: `${entry.ref}:${now.toISOString()}` }, granted }
 }
 
 /** The period of a subscription that runs, and what comes at its end. */
@@ -348,6 +220,3 @@ export function currentPeriodOf(
     entries.filter((it) => it.kind === kind && it.ref !== SIGN_UP).reduce((total, { credits }) => total + credits, 0)
   return { period, plan: plans.before ?? plans.plan, expires: sum('expire'), follows: sum('grant') }
 }
-
-const spanOf = ({ start, end }: Pick<Period, 'start' | 'end'>) => `${dayOf(start)} to ${dayOf(end)}`
-const dayOf = (moment: Date) => moment.toISOString().slice(0, 10)

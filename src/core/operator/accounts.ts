@@ -8,7 +8,7 @@ import { AppError, invalidParameter } from '../errors.js'
 import { newWebhookSecret, OLD_SECRET_HOURS } from '../webhooks/webhook.js'
 import type { Acting } from './acting.js'
 import { type CancelStores, endGeneration } from './generations.js'
-import { type PlanStores, requireListed, unlistedPlan } from './plans.js'
+import { type PlanStores, requireAllListed, requireListed } from './plans.js'
 
 /** An account in the operator's list. */
 export interface ListedAccount {
@@ -156,7 +156,11 @@ export async function importAccounts(
   for (const { username } of imported) requireLivingName(username)
   const done = await acting.recorded(
     async (stores) => {
-      if (!isUnlisted) await requireAllListed(stores, imported)
+      const planOf = async (name: string) => {
+        const found = await stores.accounts.find(name)
+        return found?.deletedAt ? undefined : found?.subscription?.plan
+      }
+      if (!isUnlisted) await requireAllListed(stores, imported, planOf)
       return stores.accounts.import(imported, dryRun)
     },
     (it) => {
@@ -172,22 +176,6 @@ export async function importAccounts(
     `Another user than "${username}" has the address ${email}, so nothing was imported.`,
     { parameter: 'email' },
   )
-}
-
-/** What an account has already is not asked about again. */
-async function requireAllListed(
-  { accounts, plans }: AccountStores & PlanStores,
-  imported: readonly ImportedAccount[],
-): Promise<void> {
-  const names = new Set(imported.flatMap(({ subscription }) => subscription?.plan ?? []))
-  const unlisted = new Map((await plans.unlisted([...names])).map((it) => [it.name, it]))
-  if (unlisted.size === 0) return
-  for (const { username, subscription } of imported) {
-    const its = subscription && unlisted.get(subscription.plan)
-    const account = its && (await accounts.find(username))
-    const has = account && !account.deletedAt && account.subscription?.plan === its?.name
-    if (its && !has) throw unlistedPlan(its, username)
-  }
 }
 
 export const countsOf = (outcomes: readonly ImportOutcome[]) =>

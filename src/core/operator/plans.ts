@@ -47,20 +47,33 @@ export interface PlanStores {
 /**
  * Where there are plans, a subscription names one of them, unless its name is meant to be none.
  * @param isMeant whether the operator has said so
- * @param owner whose subscription it is to be, where there are several
  * @throws invalid_request with the nearest name
  */
-export async function requireListed(
-  { plans }: PlanStores,
-  name: string,
-  isMeant: boolean,
-  owner?: string,
-): Promise<void> {
+export async function requireListed({ plans }: PlanStores, name: string, isMeant: boolean): Promise<void> {
   const [unlisted] = isMeant ? [] : await plans.unlisted([name])
-  if (unlisted) throw unlistedPlan(unlisted, owner)
+  if (unlisted) throw unlistedPlan(unlisted)
 }
 
-export function unlistedPlan({ name, nearest, plans }: UnlistedPlan, owner?: string): AppError {
+interface Subscriber {
+  readonly username: string
+  readonly subscription: { readonly plan: string } | undefined
+}
+
+/** The same of many. @param planOf what an account has already is not asked about */
+export async function requireAllListed(
+  { plans }: PlanStores,
+  subscribers: readonly Subscriber[],
+  planOf: (username: string) => Promise<string | undefined>,
+): Promise<void> {
+  const names = new Set(subscribers.flatMap(({ subscription }) => subscription?.plan ?? []))
+  const unlisted = new Map((await plans.unlisted([...names])).map((it) => [it.name, it]))
+  for (const { username, subscription } of subscribers) {
+    const its = subscription && unlisted.get(subscription.plan)
+    if (its && (await planOf(username)) !== its.name) throw unlistedPlan(its, username)
+  }
+}
+
+function unlistedPlan({ name, nearest, plans }: UnlistedPlan, owner?: string): AppError {
   const which = nearest === undefined ? `name one of ${plans.map((it) => `"${it}"`).join(', ')}` : `write "${nearest}"`
   const whose = owner === undefined ? 'There' : `User "${owner}": there`
   return new AppError(

@@ -1,15 +1,7 @@
 /** What the periods of subscriptions grant and let expire. */
 import { type SQL, sql } from 'drizzle-orm'
-import {
-  type CurrentPeriods,
-  currentPeriodOf,
-  endEarly,
-  type GrantedPeriod,
-  type GrantedPeriods,
-  type PeriodEntry,
-  type Plan,
-  settlePeriods,
-} from '../../core/accounts/plan.js'
+import { endEarly, type GrantedPeriod, type GrantedPeriods, type PeriodEntry } from '../../core/accounts/period.js'
+import { type CurrentPeriods, currentPeriodOf, type Plan, settlePeriods } from '../../core/accounts/plan.js'
 import { type Database, withTransaction } from '../client.js'
 import { grantedPeriods as g, plans as p, subscriptions as s, users as u } from '../schema/accounts.js'
 import { creditLedger as l } from '../schema/ledger.js'

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { planNameProblem, toPlanName } from '../../core/accounts/plan.js'
+import { planNameProblem, toPlanName } from '../../core/accounts/plan-name.js'
 import { invalidParameter } from '../../core/errors.js'
 import {
   type AdministeredAccount,

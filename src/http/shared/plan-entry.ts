@@ -1,6 +1,7 @@
 /** An entry of an import of plans: JSON's names on one side, the core's on the other. */
 import { z } from 'zod'
-import { MAX_RETAINED_DAYS, type Plan, planNameProblem, toPlanName } from '../../core/accounts/plan.js'
+import { MAX_RETAINED_DAYS, type Plan } from '../../core/accounts/plan.js'
+import { planNameProblem, toPlanName } from '../../core/accounts/plan-name.js'
 import { AppError } from '../../core/errors.js'
 
 const CREDITS = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`

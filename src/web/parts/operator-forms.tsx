@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ComponentChildren } from 'preact'
 import { z } from 'zod'
-import { planNameProblem, toPlanName } from '../../core/accounts/plan.js'
+import { planNameProblem, toPlanName } from '../../core/accounts/plan-name.js'
 import { AppError } from '../../core/errors.js'
 import { clearLeftovers } from '../../core/generations/cancel.js'
 import { type Acting, actingAs } from '../../core/operator/acting.js'
