@@ -382,6 +382,15 @@ describe('a change of a subscription', () => {
     ])
   })
 
+  it('that lets it end and begin again in the same period takes nothing either', async () => {
+    const { user, at, set } = await givenChanges(await givenPlan(), '2027-01-01')
+    await at('2027-01-05', set({ endDate: new Date('2027-01-06') }))
+    await at('2027-01-08', set({ endDate: END }))
+    expect(await amountsOf(user)).toEqual(['grant 100'])
+    await at('2027-02-01')
+    expect(await amountsOf(user)).toEqual(['grant 100', 'expire -100', 'grant 100'])
+  })
+
   it('of the plan itself from months to years begins with the next period', async () => {
     const plan = await givenPlan({ carryOver: null })
     const { user, at } = await givenChanges(plan, '2027-01-15')
