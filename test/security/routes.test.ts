@@ -1,210 +1,85 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { imageLinks } from '../../src/core/images/image-links.js'
+import { imageSecret } from '../../src/db/images/privacy.js'
 import { buildBareApp } from '../support/bare-app.js'
-
-/** Spec 4.1 to 4.6; a GET answers HEAD, too. */
-const OF_THE_SPEC = [
-  'GET /api/v1/account',
-  'GET /api/v1/generate',
-  'GET /api/v1/generate/',
-  'GET /api/v1/generate/:id',
-  'GET /api/v1/models',
-  'POST /api/v1/generate',
-  'POST /v1/images/generate',
-]
-const OF_PERSONAL_API = [
-  'DELETE /api/v1/images/:id',
-  'GET /api/v1/capabilities',
-  'GET /api/v1/credits',
-  'GET /api/v1/generations',
-  'GET /api/v1/images',
-  'GET /api/v1/images/:id',
-  'GET /api/v1/images/:id/file',
-  'GET /api/v1/usage',
-  'POST /api/v1/generate/:id/cancel',
-  'POST /api/v1/moderate',
-]
-const OF_ADMINISTRATION = [
-  ...['GET /admin/v1/accounts', 'POST /admin/v1/accounts'],
-  ...['DELETE', 'GET', 'PATCH'].map((method) => `${method} /admin/v1/accounts/:name`),
-  ...['DELETE', 'PUT'].map((method) => `${method} /admin/v1/accounts/:name/subscription`),
-  'GET /admin/v1/accounts/:name/credits/history',
-  'POST /admin/v1/accounts/:name/credits/adjustments',
-  'POST /admin/v1/accounts/:name/credits/grants',
-  ...['GET /admin/v1/accounts/:name/keys', 'POST /admin/v1/accounts/:name/keys'],
-  'GET /admin/v1/accounts/:name/usage',
-  ...['DELETE /admin/v1/keys/:id', 'PATCH /admin/v1/keys/:id'],
-  ...['POST /admin/v1/accounts/import', 'PUT /admin/v1/accounts/:name/password'],
-  ...['POST /admin/v1/accounts/:name/sign-in-link', 'POST /admin/v1/accounts/:name/webhook-secret'],
-  ...['GET /admin/v1/plans', 'POST /admin/v1/plans/import'],
-  ...['GET /admin/v1/plans/:name', 'DELETE /admin/v1/plans/:name'],
-  ...['GET /admin/v1/packs', 'POST /admin/v1/packs/import', 'DELETE /admin/v1/packs/:name'],
-  ...['GET /admin/v1/payments', 'POST /admin/v1/payments/customers/:customer/match', 'POST /admin/v1/payments/retry'],
-  ...['GET /admin/v1/payments/unmatched', 'DELETE /admin/v1/payments/unmatched/:id'],
-  ...['GET /admin/v1/models', 'POST /admin/v1/models/import', 'PATCH /admin/v1/models/:id'],
-  ...['GET /admin/v1/generations', 'GET /admin/v1/generations/:id'],
-  ...['cancel', 'run-again'].map((act) => `POST /admin/v1/generations/:id/${act}`),
-  'GET /admin/v1/queue',
-  ...['GET', 'POST', 'DELETE'].map((method) => `${method} /admin/v1/pauses`),
-  ...['GET /admin/v1/moderation/refusals', 'GET /admin/v1/moderation/repeated'],
-  'POST /admin/v1/moderation/refusals/:id/wrong',
-  'DELETE /admin/v1/images/:slug',
-  ...['GET /admin/v1/reports', 'DELETE /admin/v1/reports/:slug'],
-  ...['GET /admin/v1/acts', 'GET /admin/v1/audit'],
-]
-const OF_OPENAI = ['GET /v1/models', 'GET /v1/models/:id', 'POST /v1/images/generations']
-const WEBHOOKS = [
-  'DELETE /api/v1/webhooks/:id',
-  'GET /api/v1/webhooks',
-  'GET /api/v1/webhooks/:id',
-  'GET /api/v1/webhooks/:id/deliveries',
-  'POST /api/v1/webhooks',
-  'POST /api/v1/webhooks/:id/rotate-secret',
-  'POST /api/v1/webhooks/:id/test',
-]
-/** Streams, which have no HEAD. */
-const STREAMS = [
-  'GET /api/v1/generate/:id/events',
-  'GET /playground/:id/events',
-  'GET /gallery/download',
-  'GET /admin/v1/accounts/:name/export',
-]
-const FOR_AGENTS = ['POST /mcp']
-/** Without a key: health checks, the API's description, images for those who have their link, the website. */
-const WITHOUT_KEY = [
-  'GET /',
-  'GET /cdn/:file',
-  'GET /docs',
-  'GET /docs.md',
-  'GET /health',
-  'GET /image/:slug',
-  'GET /client.tgz',
-  'GET /llms.txt',
-  'GET /openapi.json',
-  'GET /admin/v1/openapi.json',
-  'GET /ready',
-  'GET /favicon.ico',
-  'GET /covers/:id/:file',
-  'GET /version',
-]
-
-/** Of the website, for people; those that change anything refuse what another website sends. */
-const PAGES = [
-  ...['GET /sign-in', 'POST /sign-in', 'GET /sign-in/link', 'POST /sign-in/link', 'POST /sign-out'],
-  ...['POST /sign-in/mail', 'GET /sign-in/oidc', 'GET /sign-in/oidc/callback', 'GET /sign-up', 'POST /sign-up'],
-  ...['GET /confirm-email', 'POST /confirm-email', 'GET /welcome'],
-  ...['GET /playground', 'POST /playground', 'POST /playground/check', 'POST /playground/:id/cancel'],
-  ...['GET /playground/:id/result', 'GET /playground/hold'],
-  ...['POST /playground/settings', 'POST /playground/settings/:id'],
-  ...['GET /playground/up-next', 'POST /playground/up-next', 'POST /playground/up-next/:id'],
-  'GET /account',
-  ...['POST /account/billing', 'POST /account/billing/plan', 'POST /account/billing/pack', 'GET /pricing'],
-  'POST /account/password',
-  ...['', '/again', '/cancel'].map((act) => `POST /account/email${act}`),
-  'POST /account/language',
-  ...['POST /account/mails', 'POST /account/new-images', 'POST /account/export'],
-  ...['GET /account/delete', 'POST /account/delete', 'GET /account/deleted'],
-  'POST /account/sessions/:id/end',
-  'POST /account/sessions/end',
-  ...['GET /usage', 'GET /usage.csv'],
-  'GET /keys',
-  'POST /keys',
-  'POST /keys/:id/rename',
-  'POST /keys/:id/limits',
-  'POST /keys/:id/revoke',
-  ...['', '/:id/rename', '/:id/revoke'].map((act) => `POST /keys/operator${act}`),
-  'GET /webhooks',
-  'POST /webhooks',
-  'GET /webhooks/:id',
-  'GET /webhooks/:id/deliveries',
-  'POST /webhooks/:id/delete',
-  'POST /webhooks/:id/rotate-secret',
-  'POST /webhooks/:id/test',
-  ...['GET /gallery', 'POST /gallery/selection', 'POST /gallery/undo'],
-  ...['GET /gallery/folders', 'POST /gallery/folders'],
-  ...['POST /gallery/folders/:id', 'POST /gallery/folders/:id/delete'],
-  'GET /compare/:left/:right',
-  'GET /image/:slug/download',
-  ...['GET /image/:slug/report', 'POST /image/:slug/report'],
-  ...['POST /image/:slug/privacy', 'POST /image/:slug/revoke-links'],
-  ...['delete', 'favourite', 'unfavourite', 'folders'].map((act) => `POST /image/:slug/${act}`),
-]
-const OPERATOR_PAGES = [
-  'GET /operator',
-  'GET /operator/generations/:id',
-  'GET /operator/live',
-  'GET /operator/log',
-  'GET /operator/models',
-  'GET /operator/models/:id',
-  'GET /operator/models/workflow',
-  ...['GET /operator/models/import', 'POST /operator/models/import'],
-  ...['cover', 'cover-file', 'cover-remove', 'move'].map((act) => `POST /operator/models/:id/${act}`),
-  ...['GET /operator/plans', 'POST /operator/plans', 'POST /operator/plans/retire'],
-  ...['GET /operator/payments', ...['match', 'retry', 'dismiss'].map((act) => `POST /operator/payments/${act}`)],
-  ...['GET /operator/figures', 'GET /operator/figures.csv'],
-  'POST /operator/generations/:id/cancel',
-  'POST /operator/generations/:id/run-again',
-  'POST /operator/models/:id',
-  'POST /operator/models/workflow',
-  'POST /operator/pause',
-  'POST /operator/resume',
-  ...['GET /operator/users', 'POST /operator/users', 'GET /operator/users/:username'],
-  ...[
-    'credits',
-    'credits/correct',
-    'subscription',
-    'subscription/remove',
-    'keys/revoke',
-    'sessions/end',
-    'generations/cancel',
-  ].map((act) => `POST /operator/users/:username/${act}`),
-  ...['role', 'email', 'delete', 'keys', 'sign-in-link'].map((act) => `POST /operator/users/:username/${act}`),
-  ...['GET /operator/moderation', 'GET /operator/moderation/repeated', 'POST /operator/moderation/:id/wrong'],
-  ...['GET /operator/images', 'GET /operator/images/removed', 'GET /operator/images/:slug', 'POST /operator/images'],
-  ...['GET /operator/reports', ...['take-down', 'dismiss'].map((act) => `POST /operator/reports/:slug/${act}`)],
-  'GET /operator/mails',
-  'GET /operator/api',
-]
+import { expectDescribed } from '../support/described.js'
+import { memoryPayments } from '../support/memory-payments.js'
+import { CLIENT, type OidcServer, startOidc } from '../support/oidc-server.js'
+import { type S3Server, startS3 } from '../support/s3-server.js'
+import { useService } from '../support/service.js'
+import { type Caller, type Callers, givenCallers, type Headers } from './access/callers.js'
+import { DOORS, type Door, type DoorRule, isSignedIn, type Outcome, SIGN_IN } from './access/doors.js'
+import { ACCESS, type Row, type Sent } from './access/table.js'
+import { type GivenThing, givenThing, type Thing } from './access/things.js'
 
 /** What pages load. */
-const isAsset = (route: string) => /^(GET|HEAD) \/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(route)
+const isAsset = (path: string) => /^\/assets\/[a-z-]+\.[\w-]{12}\.(css|js|svg)$/.test(path)
 
-/** Reads Fastify's drawing of its routes: four columns a level, the methods in brackets behind the path. */
-function routesOf(drawn: string): string[] {
-  const parents: string[] = []
-  return drawn.split('\n').flatMap((line) => {
-    const found = /^([│├└─ ]*)(\S*)(?: \(([A-Z, ]+)\))?/.exec(line)
-    if (!found || line === '') return []
-    const [, indent = '', part = '', methods = ''] = found
-    const depth = indent.length / 4
-    parents[depth] = `${parents[depth - 1] ?? ''}${part}`
-    return methods === '' ? [] : methods.split(', ').map((method) => `${method} ${parents[depth]}`)
+/** Every route of a server that has everything turned on, as it registers them: its method and its path. */
+async function registeredRoutes(): Promise<string[]> {
+  const routes: string[] = []
+  const nothing: never = new Proxy(() => undefined, { get: () => nothing }) as never
+  const app = await buildBareApp({
+    observe: (app) =>
+      void app.addHook('onRoute', ({ method, url }) => {
+        for (const one of [method].flat()) if (!isAsset(url)) routes.push(`${one} ${url}`)
+      }),
+    uploads: nothing,
+    billing: { provider: 'stripe', receiver: nothing },
+    mcpOrigins: ['https://agents.test'],
   })
+  await app.ready()
+  await app.close()
+  return routes
 }
 
-describe('the routes of the server', () => {
-  it('are exactly those listed here', async () => {
-    const app = await buildBareApp()
-    await app.ready()
-    const routes = routesOf(app.printRoutes({ includeMeta: false }))
-    await app.close()
-    const known = [
-      ...OF_THE_SPEC,
-      ...OF_PERSONAL_API,
-      ...OF_ADMINISTRATION,
-      ...WEBHOOKS,
-      ...OF_OPENAI,
-      ...FOR_AGENTS,
-      ...WITHOUT_KEY,
-      ...PAGES,
-      ...OPERATOR_PAGES,
-    ]
-    const heads = known.filter((route) => route.startsWith('GET ')).map((route) => route.replace('GET', 'HEAD'))
-    expect(routes.filter((route) => !isAsset(route)).sort()).toEqual([...known, ...STREAMS, ...heads].sort())
+/** Every operation of both OpenAPI documents, as a route. */
+const documentedRoutes = ['openapi.json', 'admin-openapi.json'].flatMap((file) => {
+  const { paths } = JSON.parse(readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8'))
+  return Object.entries(paths as Record<string, object>).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+  )
+})
+
+const rows = Object.entries(ACCESS).flatMap(([door, routes]) =>
+  Object.entries(routes).map(([route, row]) => ({ door: door as Door, route, ...read(row) })),
+)
+
+function read(row: Row): { readonly status: number; readonly thing?: Thing; readonly sent: Sent } {
+  if (typeof row === 'number') return { status: row, sent: {} }
+  const [status, second, third = {}] = row
+  return typeof second === 'string' ? { status, thing: second, sent: third } : { status, sent: second }
+}
+
+describe('the table of access', () => {
+  it('has one row for each route, and each row a route', async () => {
+    const routes = (await registeredRoutes()).filter((route) => !route.startsWith('HEAD '))
+    expect(rows.map(({ route }) => route).sort()).toEqual(routes.sort())
   })
 
+  it('has a row for each operation of the OpenAPI documents', () => {
+    expect(documentedRoutes.length).toBeGreaterThan(60)
+    expect(documentedRoutes.filter((route) => !rows.some((row) => row.route === route))).toEqual([])
+  })
+})
+
+it('no row says what its door answers to others, so that a request tells who was let in', () => {
+  const REFUSED: readonly Caller[] = ['nobody', 'developer', 'operator key: reads', 'in a browser: stranger']
+  const unclear = rows.filter(({ door, route, status, thing, sent }) => {
+    const { refusal, owner }: DoorRule = DOORS[door]
+    const others = thing && owner ? [sent.others ?? 404] : []
+    // Where its answer is the same, the thing itself is looked at.
+    return sent.others !== status && [...REFUSED.map((caller) => refusal(caller, route)), ...others].includes(status)
+  })
+  expect(unclear.map(({ route }) => route)).toEqual([])
+})
+
+describe('the routes of the server', () => {
   it('are all that is served: nothing else in src/ opens an HTTP server, except for health checks', () => {
     const src = fileURLToPath(new URL('../../src', import.meta.url))
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
@@ -215,6 +90,227 @@ describe('the routes of the server', () => {
     )
     // The app of openapi.ts never listens.
     expect(serving.sort()).toEqual(['http/server/app.ts', 'http/server/openapi.ts', 'process/health.ts'])
+  })
+})
+
+describe('who may use which route', () => {
+  const UPLOAD_SECRET = 'a secret of servers and workers, long enough'
+  const payments = memoryPayments()
+  let directory: string
+  let s3: S3Server
+  let oidc: OidcServer
+  let callers: Callers
+  let registered: readonly string[]
+
+  // Everything that adds routes is turned on.
+  const context = useService(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'easel-access-'))
+    s3 = await startS3(directory)
+    oidc = await startOidc()
+    const env = {
+      ...(await s3.env('access')),
+      ...{ UPLOAD_VIA: 'server', UPLOAD_SECRET, MCP_ALLOWED_ORIGINS: 'https://agents.test', SIGN_UP: 'open' },
+      ...{ OIDC_ISSUER: oidc.issuer, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret },
+      ...{ RATE_LIMIT_MAX: '1000000', TRUST_PROXY: '127.0.0.1', SMTP_URL: 'smtp://127.0.0.1:9' },
+    }
+    return { env, server: { payment: { provider: payments, graceDays: 3 } } }
+  })
+  beforeAll(async () => {
+    callers = await givenCallers(context.service.db)
+    registered = await registeredRoutes()
+  })
+  afterAll(async () => {
+    await Promise.all([s3.close(), oidc.close()])
+    await rm(directory, { recursive: true, force: true, maxRetries: 20 })
+  })
+
+  let requests = 0
+  const isStream = ({ headers }: Response) => headers.get('content-type')?.startsWith('text/event-stream')
+  /** @returns what came. Each request comes from a network of its own: none may spend another one's tries. */
+  async function ask(route: string, headers: Headers, { params }: Pick<GivenThing, 'params'>, { body, query }: Sent) {
+    const [method = '', pattern = ''] = route.split(' ')
+    const filled = (text: string) => text.replace(/:(\w+)/g, (whole, name) => params[name] ?? whole)
+    const path = filled(pattern)
+    const isForm = !/^\/(api|v1|admin|mcp|internal)\b/.test(path)
+    const text =
+      body && filled(isForm ? `${new URLSearchParams(body as never)}`.replaceAll('%3A', ':') : JSON.stringify(body))
+    const n = requests++
+    const answer = await fetch(`${context.service.url}${path}${query ? `?${query}` : ''}`, {
+      ...{ method, redirect: 'manual' },
+      headers: {
+        accept: isForm ? 'text/html' : 'application/json',
+        'x-forwarded-for': `2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`,
+        ...(isForm && { 'sec-fetch-site': 'same-origin' }),
+        ...(text !== undefined && {
+          'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
+        }),
+        ...headers,
+      },
+      ...(text !== undefined && { body: text }),
+    })
+    if (!isStream(answer)) expectDescribed(method, path, answer)
+    await answer.arrayBuffer()
+    return answer.headers.get('location')?.startsWith('/sign-in?next=') ? SIGN_IN : answer.status
+  }
+
+  const SENDS_HEAD: readonly Caller[] = ['nobody', 'stranger', 'in a browser: stranger']
+  const comingTo = (door: Door, method: string) =>
+    (Object.entries(callers.headersOf) as [Caller, Headers][]).filter(([caller]) => DOORS[door].callers(caller, method))
+  const thingOf = async (thing: Thing | undefined): Promise<GivenThing> =>
+    thing ? givenThing(context.service, callers.owner, thing) : { ...NOWHERE, look: '' }
+  const seen = async ({ look }: GivenThing) =>
+    look === '' ? '' : JSON.stringify((await context.service.db.pool.query(look)).rows)
+  const NOWHERE = { params: { id: crypto.randomUUID(), file: `${'0'.repeat(22)}.png`, customer: 'cus_none' } }
+
+  /** Sends the requests of a row, those who are let in last. @returns what was not as the table says */
+  async function wrongOf({ door, route, status, thing, sent }: (typeof rows)[number]): Promise<string[]> {
+    const { refusal, owner }: DoorRule = DOORS[door]
+    const [method = ''] = route.split(' ')
+    const wrong: string[] = []
+    const check = async (caller: Caller, headers: Headers, to: GivenThing, expected: Outcome, as = route) => {
+      const got = await ask(as, headers, to, sent)
+      if (got !== expected) wrong.push(`${as}, ${caller}: ${got} instead of ${expected}`)
+    }
+    await callers.restore()
+    const its = await thingOf(thing)
+    const before = await seen(its)
+    const isTheirs = (caller: Caller) => !thing || !owner || caller === owner
+    const letIn: [Caller, Headers][] = []
+    await Promise.all(
+      comingTo(door, method).map(([caller, headers]) => {
+        const refused = sent.deleted?.[caller] ?? refusal(caller, method)
+        const expected = refused ?? (isTheirs(caller) ? undefined : (sent.others ?? 404))
+        if (expected !== undefined) {
+          const head = route.replace('GET', 'HEAD')
+          const asksAgain = SENDS_HEAD.includes(caller) && head !== route && registered.includes(head)
+          return Promise.all([
+            check(caller, headers, its, expected),
+            asksAgain && check(caller, headers, its, expected, head),
+          ])
+        }
+        letIn.push([caller, headers])
+        return undefined
+      }),
+    )
+    if ((await seen(its)) !== before) wrong.push(`${route}: who is refused has changed something`)
+    for (const [n, [caller, headers]] of letIn.entries()) {
+      const own = n === 0 || method === 'GET' || !thing ? its : await thingOf(thing)
+      await check(caller, headers, own, isSignedIn(caller) ? (sent.signedIn ?? status) : status)
+    }
+    if (sent.others === status && (await seen(its)) === before) wrong.push(`${route}: its owner has changed nothing`)
+    return wrong
+  }
+
+  it.each(Object.keys(DOORS) as Door[])(
+    'is as the table says, behind the door "%s"',
+    { timeout: 240_000 },
+    async (door) => {
+      const wrong: string[] = []
+      for (const row of rows) if (row.door === door) wrong.push(...(await wrongOf(row)))
+      expect(wrong).toEqual([])
+    },
+  )
+
+  it('lets a key of the scope "accounts" change nothing of operators', { timeout: 240_000 }, async () => {
+    const { operator, headersOf } = callers
+    const its = { params: { name: operator.username, id: operator.keyId } }
+    const headers = headersOf['operator key: accounts']
+    const ask403 = async (route: string, sent: Sent) => [route, await ask(route, headers, its, sent)]
+    const ofOperators = rows.filter(
+      ({ door, route }) => door === 'adminAccounts' && /\/accounts\/:name|\/keys\/:id/.test(route),
+    )
+    expect(ofOperators.length).toBeGreaterThan(10)
+    for (const { route, sent } of ofOperators) expect(await ask403(route, sent)).toEqual([route, 403])
+    const { username } = operator
+    const more: [route: string, body: object][] = [
+      ['POST /admin/v1/accounts', { username: 'new-operator', role: 'operator' }],
+      ['POST /admin/v1/accounts/import', { accounts: [{ name: username, email: 'thief@mail.test' }] }],
+    ]
+    for (const [route, body] of more) expect(await ask403(route, { body })).toEqual([route, 403])
+    const subscriber = { params: (await thingOf('account')).params }
+    for (const body of [{ kind: 'operator' }, { kind: 'operator', scope: 'read' }])
+      expect(await ask('POST /admin/v1/accounts/:name/keys', headers, subscriber, { body })).toBe(400)
+    const promote = { body: { role: 'operator' } }
+    expect(await ask('PATCH /admin/v1/accounts/:name', headers, subscriber, promote)).toBe(403)
+  })
+
+  it('shows a private image to who has a link to it, until the link ends or is taken back', async () => {
+    const { db } = context.service
+    const [its, others] = [await thingOf('privateImage'), await thingOf('privateImage')]
+    const links = imageLinks(imageSecret(db))
+    const image = ({ params: { slug = '' } }: GivenThing, linkRevocations = 0) => ({ slug, linkRevocations })
+    const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000)
+    const link = await links.sign(image(its), inSeconds(3600))
+    const { expires, signature } = link
+    const wrong: [what: string, query: object][] = [
+      ['ended', await links.sign(image(its), inSeconds(-1))],
+      ['ended long ago', await links.sign(image(its), inSeconds(-1e6))],
+      ['of another image', await links.sign(image(others), inSeconds(3600))],
+      ['taken back', await links.sign(image(its, 1), inSeconds(3600))],
+      ['made longer', { signature, expires: `${Number(expires) + 1}` }],
+      ['with another form of its end', { signature, expires: `0${expires}` }],
+      ['without an end', { signature }],
+      ['with an end that is no number', { signature, expires: 'never' }],
+      ['without a signature', { expires }],
+      ['with an empty signature', { expires, signature: '' }],
+      ['with a part of its signature', { expires, signature: signature.slice(0, -1) }],
+      ...['A', '=', '.', '=junk', ' ', '%00', '\n'].map((junk): [string, object] => [
+        `with ${JSON.stringify(junk)} behind it`,
+        { expires, signature: signature + junk },
+      ]),
+      ['with a blank before it', { expires, signature: ` ${signature}` }],
+    ]
+    for (const route of ['GET /image/:slug', 'HEAD /image/:slug', 'GET /cdn/:file', 'HEAD /cdn/:file']) {
+      const come = (query: object) => ask(route, {}, its, { query: `${new URLSearchParams({ ...query })}` })
+      expect([route, await come(link)]).toEqual([route, 200])
+      for (const [what, query] of wrong) expect([route, what, await come(query)]).toEqual([route, what, 404])
+    }
+    const revoke = 'POST /image/:slug/revoke-links'
+    expect(await ask(revoke, callers.headersOf['in a browser: owner'], its, {})).toBe(303)
+    expect(await ask('GET /image/:slug', {}, its, { query: `${new URLSearchParams({ ...link })}` })).toBe(404)
+    expect(await ask('GET /image/:slug/report', {}, its, {})).toBe(404)
+  })
+
+  it('takes what workers and the payment provider send with their secret', async () => {
+    const authorization = `Bearer ${UPLOAD_SECRET}`
+    for (const { door, route, status, sent } of rows) {
+      if (door === 'workers')
+        expect([route, await ask(route, { authorization }, NOWHERE, sent)]).toEqual([route, status])
+    }
+    const { body, signature } = payments.signed({ id: 'evt_1' })
+    const post = (as: string) =>
+      fetch(`${context.service.url}/billing/stripe`, { method: 'POST', headers: { 'stripe-signature': as }, body })
+    expect([(await post(signature)).status, (await post(`${signature}0`)).status]).toEqual([200, 400])
+  })
+
+  it('takes forms only from its own pages, whatever the browser tells of where they come from', async () => {
+    const { cookie = '' } = callers.headersOf['in a browser: owner']
+    const send = (headers: Headers) => ask('POST /account/language', { cookie, ...headers }, NOWHERE, SENT)
+    const SENT = { body: { language: 'de' } }
+
+    expect(await send({ 'sec-fetch-site': 'none' })).toBe(303)
+    for (const site of ['cross-site', 'same-site', 'SAME-ORIGIN', 'same-origin, cross-site', ''])
+      expect([site, await send({ 'sec-fetch-site': site })]).toEqual([site, 403])
+    // Older browsers say less, and nobody may take that for a yes.
+    const { url } = context.service
+    const old = async (headers: Headers) =>
+      (
+        await fetch(`${url}/account/language`, {
+          ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams(SENT.body) },
+          headers: { cookie, accept: 'text/html', ...headers },
+        })
+      ).status
+    expect(await old({ origin: 'http://easel.test' })).toBe(303)
+    for (const origin of ['null', 'https://evil.test', 'http://easel.test.evil.test', 'easel.test', ''])
+      expect([origin, await old({ origin })]).toEqual([origin, 403])
+    expect(await old({})).toBe(403)
+  })
+
+  it('refuses pages of other websites at /mcp, even with a key', async () => {
+    const mcp = (origin: string) => ask('POST /mcp', { ...callers.headersOf.owner, origin }, NOWHERE, { body: {} })
+    expect([await mcp('https://agents.test'), await mcp('https://evil.test'), await mcp('null')]).toEqual([
+      400, 403, 403,
+    ])
   })
 })
 

@@ -14,6 +14,8 @@ export interface BareOptions extends Partial<AppOptions> {
   /** Of guesses and of the rate limit. */
   readonly counter?: EventCounter
   readonly slowBatch?: AuthenticationOptions['slowBatch']
+  /** Of pages that may call /mcp. */
+  readonly mcpOrigins?: readonly string[]
 }
 
 const ORIGIN = 'http://easel.test'
@@ -24,7 +26,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
     throw new Error('the bare app has no ports')
   }
   const nothing: never = new Proxy(refuse, { get: () => nothing }) as never
-  const { accounts = nothing, counter = nothing, slowBatch } = options
+  const { accounts = nothing, counter = nothing, slowBatch, mcpOrigins = [] } = options
   const url = (slug: string) => `${ORIGIN}/cdn/${slug}.png`
   const images = { url, thumbnailUrl: url }
   const ports: WebsitePorts = new Proxy({} as never, { get: (_, name) => (name === 'images' ? images : nothing) })
@@ -49,7 +51,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
       authentication,
       limit,
       baseUrl: ORIGIN,
-      allowedOrigins: [],
+      allowedOrigins: mcpOrigins,
       leaving: signal,
     }),
     website: website({

@@ -16,7 +16,7 @@ const patterns = Object.keys(paths).map((path) => ({
 }))
 
 /** The headers with a meaning of ours; others are HTTP's own affair. */
-const OURS = /^(x-(?!powered)[\w-]+|retry-after|location|etag|idempotent-replayed|webhook-secret)$/
+const OURS = /^(x-(?!powered|content-type-options)[\w-]+|retry-after|location|etag|idempotent-replayed|webhook-secret)$/
 
 function namesOf(headers: globalThis.Response['headers']): string[] {
   const names: string[] = []

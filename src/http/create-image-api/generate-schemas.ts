@@ -198,6 +198,6 @@ export const createImageSchema = {
   response: {
     200: createdImage,
     202: queuedImage,
-    ...createImageRefusals(400, 402, 403, 404, 409, 413, 415, 422, 504),
+    ...createImageRefusals(400, 402, 404, 409, 413, 415, 422, 504),
   },
 }

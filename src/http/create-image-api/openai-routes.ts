@@ -134,7 +134,7 @@ const createOpenAiImagesSchema = {
     'and refuses what it cannot honour; `X-Ignored-Fields` names what changes nothing.',
   headers: idempotencyKeyHeader,
   body: openAiBody,
-  response: { 200: images, ...openAiRefusals(400, 402, 403, 404, 409, 413, 415, 422, 504) },
+  response: { 200: images, ...openAiRefusals(400, 402, 404, 409, 413, 415, 422, 504) },
 }
 
 const EXAMPLE_MODEL = { id: 'noobai-xl', object: 'model', created: 0, owned_by: 'NoobAI-XL' } as const

@@ -77,15 +77,15 @@ const jsonRpcErrorBody = ({ code, message }: AppError) => ({
   error: { code: code === 'invalid_request' ? PARSE_ERROR : REFUSED, message },
 })
 
-/** Any request can be refused with these. */
-const ALWAYS = [401, 429, 500, 503] as const
+/** Any request can be refused with these; with 403 where the key is of another kind than the endpoint takes. */
+const ALWAYS = [401, 403, 429, 500, 503] as const
 
 /** Makes a function that describes refusals with the given statuses, and those that any request can meet. */
 const refusalsOf =
-  <P extends z.ZodType, const E extends number = never>(body: P, ...everywhere: E[]) =>
+  <P extends z.ZodType>(body: P) =>
   <const S extends number>(...statuses: S[]) =>
-    Object.fromEntries([...statuses, ...everywhere, ...ALWAYS].map((status) => [status, body])) as Record<
-      S | E | (typeof ALWAYS)[number],
+    Object.fromEntries([...statuses, ...ALWAYS].map((status) => [status, body])) as Record<
+      S | (typeof ALWAYS)[number],
       P
     >
 
@@ -93,10 +93,8 @@ const sentence = z.string().describe('One sentence that says what to do')
 const stableCode = 'A stable code for programs'
 const fieldAtFault = 'The offending field of the request'
 
-/** Every endpoint of the Personal API refuses developer keys with 403. */
 export const personalRefusals = refusalsOf(
   z.object({ error: sentence }).meta({ id: 'Problem', examples: [{ error: 'Generation not found: check the ID.' }] }),
-  403,
 )
 
 const EXAMPLE_PROBLEM = {
