@@ -69,20 +69,28 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
   }
   const ageOf = (token: NumberToken): Evidence | undefined => {
     const { start, end, shown, language, digits } = token
+    const endsClause = end + 1 === cells.options.length || cells.clauses[end + 1] !== cells.clauses[end]
+    const beginsClause = start === 0 || cells.clauses[start - 1] !== cells.clauses[start]
+    const isAlone = endsClause || ROLES_AFTER_AGE.some((role) => from(role, end + 1))
+    // "under 18", but not "under 18 lanterns", nor the 3 of "under 3 arches".
+    const below = (digits ?? ADULT) <= ADULT ? until('below', start - 1, language) : undefined
+    if (below && (digits ?? ADULT) > MIN_BARE_AGE && (isAlone || from('units', end + 1, language)))
+      return age(below, `${below.written} ${shown}`, start)
     if (digits !== undefined && digits >= ADULT) {
       const birth = digits > thisYear - ADULT && digits <= thisYear ? birthBeside(start, end) : undefined
       return birth && age(birth, `${birth.written} ${shown}`, start)
     }
     const years = from('units', end + 1, language)
     if (years) return age(years, `${shown} ${years.written}`, start)
-    if (cells.gaps[end + 1] === NO_GAP && isLetter(cells, end + 1) && digits !== undefined) return undefined
-    if (ROMAN_LETTER.test(shown)) return undefined
     const lead = until('leads', start - 1, language)
+    if (cells.gaps[end + 1] === NO_GAP && isLetter(cells, end + 1) && digits !== undefined) {
+      // "class 7b" and "classe de 5e" are school years; "8k" is none.
+      const isOneLetter = end + 2 >= cells.options.length || cells.gaps[end + 2] !== NO_GAP
+      return lead && isOneLetter ? age(lead, `${lead.written} ${shown}`, start) : undefined
+    }
+    if (ROMAN_LETTER.test(shown)) return undefined
     if (lead) return age(lead, `${lead.written} ${shown}`, start)
 
-    const endsClause = end + 1 === cells.options.length || cells.clauses[end + 1] !== cells.clauses[end]
-    const beginsClause = start === 0 || cells.clauses[start - 1] !== cells.clauses[start]
-    const isAlone = endsClause || ROLES_AFTER_AGE.some((role) => from(role, end + 1))
     const hint = until('hints', start - 1, language)
     if (hint && isAlone) return age(hint, `${hint.written} ${shown}`, start)
     if ((digits ?? MIN_BARE_AGE) < MIN_BARE_AGE) return undefined

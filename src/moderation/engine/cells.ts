@@ -144,6 +144,11 @@ export function toCells(text: string): Cells {
     }
   }
   const pieceLetters = readPieces(options, gaps, soft)
+  // Some generators turn each letter and leave their order.
+  if (hasTurnedLetters(text))
+    options.forEach((read, i) => {
+      options[i] = withTurned(read)
+    })
   return { options, gaps, soft, contraction, pieceLetters, clauses, sentences }
 }
 
@@ -207,13 +212,12 @@ export function cut(cells: Cells, start: number, end: number): Cells {
   }
 }
 
-/** The letters in reverse order; upside-down ones are also turned. */
-export function reversed(cells: Cells, text: string): Cells {
+/** The letters in reverse order. */
+export function reversed(cells: Cells): Cells {
   const length = cells.options.length
   const gaps = new Uint8Array(length)
   for (let i = 1; i < length; i++) gaps[i] = cells.gaps[length - i] as number
-  const turn = hasTurnedLetters(text)
-  const options = turn ? cells.options.map(withTurned) : [...cells.options]
+  const options = [...cells.options]
   return {
     options: options.reverse(),
     gaps,

@@ -95,6 +95,8 @@ export interface Language {
     readonly births?: Lines
     /** What comes before an age: "aged", "grade". */
     readonly leads?: Lines
+    /** What comes before the age that somebody has not reached, where eighteen counts, too: "under", "younger than". */
+    readonly below?: Lines
     /** What comes before an age with nothing behind it: "just", "turned". */
     readonly hints?: Lines
     /** What stands between a person and an age, or behind it: "of", "is", "and". */

@@ -1,36 +1,37 @@
+import { confusables } from './confusables.js'
+
 /**
- * Characters that people read as a Latin letter although Unicode's compatibility forms don't map them: the confusables
- * of Unicode TR39 that matter, turned and small-capital letters, and the alphabets of "fancy text" generators.
- * Chosen by eye, generously: a character may stand for several letters, and also stands for itself; the package
- * `unhomoglyph` knows one for each.
+ * Characters that people read as a Latin letter although neither Unicode's compatibility forms nor `confusables` map them:
+ * turned letters, and the alphabets of "fancy text" generators. Chosen by eye, generously: a character may stand for
+ * several letters, and also stands for itself.
  */
 const alphabets: Readonly<Record<string, string>> = {
-  a: 'ɑɐαᴀаАДдⲁᎪꓮꭺᗅᗩ₳Ⱥⱥ卂คλΛ∀əΔÆæ🅐🅰ᚨᴬₐ🔺▲△𐌀𝞪ⱯꞺᶏ',
-  b: 'ЬьъвВбБßβɓƀƄƅᏴᏏᑲᗷꓐⲃʙᏼ฿乃๒♭🅑🅱ᛒꞗᏰ𐌁',
-  c: 'сСϲϹᴄɔᏟꓚⲥᑕᑢ₵匚ςƈȼȻ¢©☾🅒🅲Ↄↄ€єЄᚲ🌙☪ᏨꮯꮳⲤⅭⅽᴐꞓ⊂ᑦ',
-  d: 'ԁԂɗđĐɖᎠᏧᗞᗪᑯꓓᴅδↁ刀๔ժдД∂ðÐ🅓🅳ꭰⲇᛞꝹꝺᵭᶁ◗ᕲ',
-  e: 'еЕєЄҽεΕɛɘǝэзЗЭᎬꓰⲉᗴᗕᴇ€ɆɇΣξΞ乇∃ე🅔🅴Əᛖℯ℮ᶒⲈꬲ⋿📧',
-  f: 'ƒϝꓝᖴꜰ₣千Ŧғ下Ғ🅕🅵ꟻɟᚠꝼꞙᵮ',
-  g: 'ɡɢցԍᏀᏻɠǥǤ₲ᘜꓖﻮ厶գ🅖🅶ᏳᏮꮆᵷ',
-  h: 'нНһҺɥηΗհᏂᎻᕼꓧⲎⲏʜħĦђћҤⱨⱧ卄ん🅗🅷ℏӉᚺᚻʱꜧⱶɦ♓ᚾ',
-  i: 'іІıɪιΙӏӀᎥꓲⲓɨƗ丨เاוㅣ¡│∣ǀ🅘🅸𐌉ꭵᏆᎨᛁꭲ❗❕‼ⅰᶖᵻⵏﺍ١۱',
-  j: 'јЈϳɟյᎫᒍꓙᴊɉנ丿ןʝ🅙🅹ᛃ🪝ʲ',
-  k: 'кКκΚƙᏦꓗⲕᛕᴋқҚҜҝ₭ʞᶄ🅚🅺жᚴꝁꝃꞢ',
-  l: 'ӏӀɩιΙɭłŁʟᏞꓡⲗᒪլוןاㅣㄥ丨│∣ǀƖ£Ⱡⱡ🅛🅻⎳ⳑᛚꮮᶅɫꝉⵏ❗❕١۱ⅼ',
-  m: 'мМΜʍɯᎷꓟⲙᗰᴍɱ₥爪๓ო🅜🅼〽♏ᛗⅿᵯɰ',
-  n: 'ոɴηΝпПиИлЛπΠⲛꓠᑎᘉɲŋƞภ几₦ռᴎ🅝🅽♑ᚾᵰᶇɳꞑⲚ',
-  o: 'оОοΟσօՕⲟꓳᴏøØθѳӨөסهഠ๏๐口૦ʘ¤°○●◯ΦФф⊙☉Ꮎ🅞🅾Ꭷ⭕⚪⚫🔴🔵🟠🟡🟢🟣🟤🌕🌑🌚🌝🍩🥯◎⊚⭘ᴑ۝०০໐୦ⵔ𐓪ଠ⊕⊗',
-  p: 'рРρΡϱᏢꓑⲣᑭᴘƿþÞ₱קթք卩ƥ🅟🅿ⱣᵽҎᚹᵱꝑꝓ',
-  q: 'ԛԚգզᑫϙɋ۹Ɋ🅠🆀',
-  r: 'гГяЯɹʀᏒᎡꓣᖇⱤɍɾɼᴦⲅ尺ՐɌґ®🅡🆁ɿᚱꝛꞃᵲɺ',
-  s: 'ѕЅʂꜱᏚꓢՏտᔕ§ƨƧร丂ֆ🅢🆂ʃᛋ🐍💲ᶊꞅᵴ',
-  t: 'тТτΤƭʇᎢꓔⲧᴛ₮ŧŦեՇ丅ƬƮ†⊤🅣🆃☨✝ᛏ➕ꞇᵵƫ✚✞☦',
-  u: 'սᴜυμʊцЦᑌꓴՍɄʉ凵ยµ∪ʋЏ🅤🆄⛎⋃ᶙᵾꭎᑘ🧲',
-  v: 'νѵѴᴠᏙꓦᐯשʋυ√∨🅥🆅Ʌʌ♈✌ⅴᏤ⋁🔻▽▼ᶌ',
-  w: 'ѡшШщЩԝԜωᴡᏔᎳꓪᗯฬ₩山שʍա🅦🆆Ѡ🔱ᏇꙌ',
-  x: 'хХχΧжЖҳҲ᙭ꓫⲭӾӿ乂א×✕✖❌🅧🆇⨯❎ⅹᚷᶍ',
-  y: 'уУүҮγΥʏʎᎽᎩꓬⲩɎɏ丫ყץ¥Ӌч🅨🆈ꭚỿ',
-  z: 'ʐᴢᏃꓜⱫⱬƶƵᘔζΖ乙չʑ🅩🆉ȥՀᶎᵶⲍ',
+  a: 'ɑɐαᴀаАДдⲁᎪꓮꭺᗅᗩ₳Ⱥⱥ卂คλΛ∀əΔÆæ🅐🅰ᚨᴬₐ🔺▲△𐌀𝞪ⱯꞺᶏꬰልꍏᗣꁲᎯ',
+  b: 'ЬьъвВбБßβɓƀƄƅᏴᏏᑲᗷꓐⲃʙᏼ฿乃๒♭🅑🅱ᛒꞗᏰ𐌁Ⴆጌꌃცꃃɮ',
+  c: 'сСϲϹᴄɔᏟꓚⲥᑕᑢ₵匚ςƈȼȻ¢©☾🅒🅲Ↄↄ€єЄᚲ🌙☪ᏨꮯꮳⲤⅭⅽᴐꞓ⊂ᑦ૮ርꉓꇃ',
+  d: 'ԁԂɗđĐɖᎠᏧᗞᗪᑯꓓᴅδↁ刀๔ժдД∂ðÐ🅓🅳ꭰⲇᛞꝹꝺᵭᶁ◗ᕲ𐌃ᎴዕꀸꂡᏍ',
+  e: 'еЕєЄҽεΕɛɘǝэзЗЭᎬꓰⲉᗴᗕᴇ€ɆɇΣξΞ乇∃ე🅔🅴Əᛖℯ℮ᶒⲈꬲ⋿📧𐌄Ꮛቿꍟᘿꏹ',
+  f: 'ƒϝꓝᖴꜰ₣千Ŧғ下Ғ🅕🅵ꟻɟᚠꝼꞙᵮɸ𐌅Ꭶቻꎇʄꄙ',
+  g: 'ɡɢցԍᏀᏻɠǥǤ₲ᘜꓖﻮ厶գ🅖🅶ᏳᏮꮆᵷᏵኗꁅᚷꁍⳒ',
+  h: 'нНһҺɥηΗհᏂᎻᕼꓧⲎⲏʜħĦђћҤⱨⱧ卄ん🅗🅷ℏӉᚺᚻʱꜧⱶɦ♓ᚾԋ𐋅ϩዘꃅƕꀍ',
+  i: 'іІıɪιΙӏӀᎥꓲⲓɨƗ丨เاוㅣ¡│∣ǀ🅘🅸𐌉ꭵᏆᎨᛁꭲ❗❕‼ⅰᶖᵻⵏﺍ١۱łጎꀤᓰ',
+  j: 'јЈϳɟյᎫᒍꓙᴊɉנ丿ןʝ🅙🅹ᛃ🪝ʲﾌᏠጋꀭᒚႰ',
+  k: 'кКκΚƙᏦꓗⲕᛕᴋқҚҜҝ₭ʞᶄ🅚🅺жᚴꝁꝃꞢҡ𐌊ጕꀘᚲᖽꈵᏥ',
+  l: 'ӏӀɩιΙɭłŁʟᏞꓡⲗᒪլוןاㅣㄥ丨│∣ǀƖ£Ⱡⱡ🅛🅻⎳ⳑᛚꮮᶅɫꝉⵏ❗❕١۱ⅼʅ𐌋Ꮭረ꒒Ⴑ',
+  m: 'мМΜʍɯᎷꓟⲙᗰᴍɱ₥爪๓ო🅜🅼〽♏ᛗⅿᵯɰ𐌌ጠꂵᘻ',
+  n: 'ոɴηΝпПиИлЛπΠⲛꓠᑎᘉɲŋƞภ几₦ռᴎ🅝🅽♑ᚾᵰᶇɳꞑⲚղ𐌍ᏁክꈤꋊႶ',
+  o: 'оОοΟσօՕⲟꓳᴏøØθѳӨөסهഠ๏๐口૦ʘ¤°○●◯ΦФф⊙☉Ꮎ🅞🅾Ꭷ⭕⚪⚫🔴🔵🟠🟡🟢🟣🟤🌕🌑🌚🌝🍩🥯◎⊚⭘ᴑ۝०০໐୦ⵔ𐓪ଠ⊕⊗ꂦᛟᓍꁏᗝ',
+  p: 'рРρΡϱᏢꓑⲣᑭᴘƿþÞ₱קթք卩ƥ🅟🅿ⱣᵽҎᚹᵱꝑꝓ𐌐Ꭾየꉣᛈ℘ᕵ',
+  q: 'ԛԚգզᑫϙɋ۹Ɋ🅠🆀φǫ𐌒ϥᎤዒꆰᚲᕴ',
+  r: 'гГяЯɹʀᏒᎡꓣᖇⱤɍɾɼᴦⲅ尺ՐɌґ®🅡🆁ɿᚱꝛꞃᵲɺཞ૨𐌓ꞅዪꋪ',
+  s: 'ѕЅʂꜱᏚꓢՏտᔕ§ƨƧร丂ֆ🅢🆂ʃᛋ🐍💲ᶊꞅᵴ𐌔ⲋ₴ነꌗꌚᎴᴤ',
+  t: 'тТτΤƭʇᎢꓔⲧᴛ₮ŧŦեՇ丅ƬƮ†⊤🅣🆃☨✝ᛏ➕ꞇᵵƫ✚✞☦ɬէƚㄒᏖፕ꓄ᖶꋖᎿ',
+  u: 'սᴜυμʊцЦᑌꓴՍɄʉ凵ยµ∪ʋЏ🅤🆄⛎⋃ᶙᵾꭎᑘ🧲մႮㄩ𐌵ⲩᏬሁꀎᚢꌈᏪ',
+  v: 'νѵѴᴠᏙꓦᐯשʋυ√∨🅥🆅Ʌʌ♈✌ⅴᏤ⋁🔻▽▼ᶌᕓⲩᏉሀꃴᚹᐺꮙ',
+  w: 'ѡшШщЩԝԜωᴡᏔᎳꓪᗯฬ₩山שʍա🅦🆆Ѡ🔱ᏇꙌⲱሠꅏᚹᘺꅐ',
+  x: 'хХχΧжЖҳҲ᙭ꓫⲭӾӿ乂א×✕✖❌🅧🆇⨯❎ⅹᚷᶍճ𐋄ጀሸꊼᛉϰꋚ',
+  y: 'уУүҮγΥʏʎᎽᎩꓬⲩɎɏ丫ყץ¥Ӌч🅨🆈ꭚỿվㄚ𐌙ሃꌩᛃᖻꂖ',
+  z: 'ʐᴢᏃꓜⱫⱬƶƵᘔζΖ乙չʑ🅩🆉ȥՀᶎᵶⲍፚጊꁴᛉᗱ',
 }
 
 /** Digits and marks, each with the letters it stands for in leetspeak; each may be an ordinary digit or mark, too. */
@@ -51,7 +52,7 @@ const REGIONAL_INDICATOR_A = 0x1f1e6
 
 /** Each character of the alphabets, with the letters it may be. */
 const lettersFor = new Map<string, number[]>()
-for (const [letter, characters] of Object.entries(alphabets)) {
+for (const [letter, characters] of [alphabets, confusables].flatMap(Object.entries<string>)) {
   for (const character of characters) {
     const known = lettersFor.get(character)
     if (known) known.push(letter.charCodeAt(0))

@@ -83,7 +83,7 @@ const FILLERS =
 const SEXUAL: readonly Role[] = ['sexual', 'sexualHere', 'nudity', 'both']
 
 /** Found as written only: nobody disguises these words, and they are so short that many look-alikes would match. */
-const UNDISGUISED: readonly Role[] = ['artworks', 'pointers', 'hints', 'links']
+const UNDISGUISED: readonly Role[] = ['artworks', 'pointers', 'hints', 'below', 'links']
 
 /** Roles whose words are found misspelt, too, if they are single words. */
 const MISSPELT: readonly Role[] = ['minors', 'both', 'sexualised', 'sexual', 'nudity', 'young', 'people', 'numbers']

@@ -16,6 +16,10 @@ const STRAY_SOUND_MARK = /(?<![\u3041-\u30ff])[\u3099\u309a]+/gu
 const WEIGHT = /(?<!\bage[sd]?[ ]?):[ \t]{0,4}[-+]?\d{0,4}\.?\d{1,6}[ \t]{0,4}(?=[)\]}>])/gi
 const BREAK_KEYWORD = /\bBREAK\b/g
 
+// "age < 18", "-18" and "sub-16" are words, where they are all between two commas: not "-18 degrees", nor "steps < 18".
+const BELOW =
+  /(^|[,;(|\n])([ ]?(?:age[sd]?[ ]?:?[ ]?)?)(?:[<≤＜−-][ ]?=?|(?:sub|pre|minus)[- ])[ ]?(?=\d\d?[ ]?(?:$|[,;)|\n]))/gi
+
 // A few characters stand for whole phrases (U+FDFA for 18 letters). They hide no word and are dropped, so that no text
 // grows beyond four letters per character.
 const NOT_ASCII = /\P{ASCII}/gu
@@ -67,6 +71,7 @@ export function readingsOf(text: string): string[] {
     undisguise(reading)
       .replace(WEIGHT, '')
       .replace(BREAK_KEYWORD, ' ')
+      .replace(BELOW, '$1$2 under ')
       .replace(DRAWN_LETTER, (drawn) => DRAWN[drawn] as string),
   )
 }

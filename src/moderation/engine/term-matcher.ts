@@ -32,7 +32,7 @@ export type ReadText = readonly { readonly cells: Cells; readonly backwards: Cel
 export const readText = (text: string): ReadText =>
   readingsOf(text).map((reading) => {
     const cells = toCells(reading)
-    return { cells, backwards: reversed(cells, reading) }
+    return { cells, backwards: reversed(cells) }
   })
 
 /** One way of reading a text, with the terms found in it. */
@@ -93,7 +93,7 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
         .filter((it) => !isAround(it))
       const again = stretchesAround(words, cells.options.length).flatMap(({ start: from, end: to }) => {
         const stretch = cut(cells, from, to)
-        return foundIn({ cells: stretch, backwards: reversed(stretch, '') })
+        return foundIn({ cells: stretch, backwards: reversed(stretch) })
           .map((it) => ({ ...it, start: it.start + from, end: it.end + from }))
           .filter(isAround)
       })
