@@ -232,7 +232,7 @@ class Bill {
   }
 
   #isActive(at: Date): boolean {
-    return this.its !== undefined && this.its.isActive && this.its.endDate > at
+    return this.its?.isActive === true && this.its.endDate > at
   }
 
   /** The span of that kind which a moment is in: one that was granted, if it still runs. */
