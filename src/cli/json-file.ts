@@ -29,13 +29,14 @@ export async function readList(path: string, what: string, instead?: (value: unk
 interface Reading {
   /** What the file should be, for people. */
   readonly what?: string
-  readonly lenient?: boolean
+  /** A picture is read as text, too. */
+  readonly orPicture?: boolean
 }
 
 /** The text of a file that somebody wrote. @throws OperatorError with one sentence */
-export async function readText(path: string, { what = 'a JSON file', lenient }: Reading = {}): Promise<string> {
+export async function readText(path: string, { what = 'a JSON file', orPicture }: Reading = {}): Promise<string> {
   const bytes = faultsOf(path, `: give the path of ${what}.`, () => readBytes(path))
-  return faultsOf(path, '.', () => textOf(bytes, { lenient }))
+  return faultsOf(path, '.', () => textOf(bytes, { orPicture }))
 }
 
 function faultsOf<T>(path: string, end: string, read: () => T): T {

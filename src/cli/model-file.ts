@@ -8,8 +8,8 @@ import { readList, readText } from './json-file.js'
 
 /** @throws OperatorError with one sentence that names the entry and the field */
 export async function readModelFile(path: string): Promise<ImportedModel[]> {
-  // A workflow's path begins from the folder of the file. What is no text is refused in the words for workflows.
-  const readWorkflow = (name: string) => readText(resolve(dirname(path), name), { lenient: true })
+  // A workflow's path begins from the folder of the file. A picture is refused in the words for workflows.
+  const readWorkflow = (name: string) => readText(resolve(dirname(path), name), { orPicture: true })
   const entries = await readList(path, 'model versions', workflowItself)
   const models = await entriesOf(entries, (value) => modelOfEntry(value, readWorkflow))
   requireDistinctModels(models)

@@ -28,7 +28,7 @@ export function workflowCommands(program: Command, find: FindConfig, print: (ans
       'a ComfyUI server, such as http://127.0.0.1:8188, that is to draw with it: say what it lacks',
     )
     .action(async (file, { allowNode = [], server }) => {
-      const source = await readText(file, { what: 'a workflow', lenient: true })
+      const source = await readText(file, { what: 'a workflow', orPicture: true })
       const bound = boundWorkflow(source, allowNode)
       const lacks = server === undefined ? undefined : await lacksOf(bound, server)
       const entry = entryOf(file, allowNode, await freeId(find))

@@ -13,20 +13,25 @@ export function readBytes(path: string): Buffer {
   }
 }
 
+/** How a PNG, JPEG, WebP or GIF begins. */
+const PICTURE = /^(\x89PNG|\xff\xd8|RIFF|GIF8)/
+
 /**
  * As Windows writes files, too: UTF-16, which its mark tells, or UTF-8 with one. A mark is left out.
- * @param lenient puts U+FFFD for what is neither @throws FileFault for what is neither: to guess would store wrong letters
+ * @param orPicture reads a picture as text, too, for a caller that has a sentence of its own about pictures
+ * @throws FileFault for what is neither: to guess would store wrong letters
  */
-export function textOf(bytes: Buffer, { lenient = false }: { readonly lenient?: boolean | undefined } = {}): string {
+export function textOf(bytes: Buffer, { orPicture = false }: { readonly orPicture?: boolean | undefined } = {}): string {
   const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0)
   const encoding = mark === 0xfffe ? 'utf-16le' : mark === 0xfeff ? 'utf-16be' : 'utf-8'
   try {
-    const text = new TextDecoder(encoding, { fatal: !lenient }).decode(bytes)
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
     // UTF-16 without a mark.
-    if (lenient || !text.includes('\0')) return text
+    if (!text.includes('\0')) return text
   } catch {
     // Said below.
   }
+  if (orPicture && PICTURE.test(bytes.toString('latin1', 0, 4))) return bytes.toString()
   throw new FileFault('is not text in UTF-8: save it in that encoding')
 }
 

@@ -22,7 +22,9 @@ interface Refusal {
 }
 
 /** So the provider speaks of the person, or the person of themselves. Some providers have codes of their own for "canceled". */
-const OF_THE_PERSON = /^(access_denied|unmet_authentication_requirements|\w+_required|\w*cancel\w*)$/
+const isOfThePerson = (error: string): boolean =>
+  /^(access_denied|unmet_authentication_requirements|\w+_required)$/.test(error) ||
+  (/^\w+$/.test(error) && error.includes('cancel'))
 /** So it speaks of itself, for the moment. */
 const AWAY = /^(server_error|temporarily_unavailable|slow_down)$/
 /** So it speaks of the client. Auth0 says `access_denied` of a wrong secret, and some say nothing but 401. */
@@ -97,7 +99,7 @@ export function userInfoFailure(error: unknown, redirectUri: string): SignInFail
 /** Of what the provider sends a browser back with. */
 export function authorizationFailure(refusal: Refusal, cause: unknown, redirectUri: string): SignInFailed {
   const said = quotedRefusal(refusal)
-  if (OF_THE_PERSON.test(refusal.error)) return refused(said, cause)
+  if (isOfThePerson(refusal.error)) return refused(said, cause)
   if (AWAY.test(refusal.error)) return away(said, cause)
   return setup(`the identity provider begins no sign-in (${said}): ${correctionOf(refusal, redirectUri)}`, cause)
 }

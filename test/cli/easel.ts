@@ -54,7 +54,7 @@ const asTheCoreSaysIt = (sentence: string): string =>
 
 /** A sentence that only the command line can say: of what was typed. */
 const OF_WHAT_WAS_TYPED =
-  /^(--|Lines? \d|N |ID |The role |Nothing to |Give |"|Required option)|, not "[^"]*"\.$|--yes|can't be read/
+  /^(--|Lines? \d|N |ID |The role |Nothing to |Give |"|Required option)|, not "[^"]*"\.$|--yes|can't be read|is not text in UTF-8/
 
 /** Read it inside a test, not while the file loads. `each`: a new one for every test. */
 export function useEasel({ each = false }: { readonly each?: boolean } = {}): Easel {

@@ -18,7 +18,7 @@ import { givenSucceeded } from './given-images.js'
 import { COPIED, COPIED_AT_MOST, killMove } from './killed-move.js'
 
 const easel = useEasel({ each: true })
-const NO_FILES = { copied: 0, present: 0, missing: 0 }
+const NO_FILES = { copied: 0, present: 0, missing: 0, failed: 0 }
 const NOTHING = {
   ...{ copied: 0, present: 0, removed: 0, missing: 0, different: 0, failed: 0 },
   ...{ examples: [], archive: NO_FILES },

@@ -28,7 +28,8 @@ it('in any other encoding is refused, since a guess would store wrong letters', 
   ]
   for (const bytes of others)
     expect(() => textOf(bytes)).toThrow(new FileFault('is not text in UTF-8: save it in that encoding'))
-  expect(textOf(Buffer.from('Größe', 'latin1'), { lenient: true })).toBe('Gr\ufffd\ufffde')
+  expect(textOf(Buffer.from('\x89PNG\r\n', 'latin1'), { orPicture: true })).toBe('\ufffdPNG\r\n')
+  expect(() => textOf(Buffer.from('Größe', 'latin1'), { orPicture: true })).toThrow('is not text in UTF-8')
   expect(textOf(Buffer.alloc(0))).toBe('')
   expect(() => parseJson('[1,\r\n2,]')).toThrow('line 2, column 3')
 })

@@ -136,7 +136,7 @@ describe('the demo’s client', () => {
     const { baseUrl, generate } = await given(() => [])
     server?.close()
     await expect(generate({ unreachableMs: 1 })).rejects.toThrow(
-      `${baseUrl} doesn't answer (ECONNREFUSED): BASE_URL must lead to this server.`,
+      `${baseUrl} doesn't answer (connect ECONNREFUSED ${new URL(baseUrl).host}): BASE_URL must lead to this server.`,
     )
   })
 })

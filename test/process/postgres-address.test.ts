@@ -75,7 +75,7 @@ describe('a Postgres whose name has two addresses', () => {
     expectPersonalError(await account(), 503, /^The service is temporarily unavailable\. /)
     const told = () => lines.map((line) => JSON.parse(line)).find(({ dependency }) => dependency === 'postgres')
     expect(await until(() => told(), 'the line of the outage')).toMatchObject({ reason: expect.stringMatching(/./) })
-    expect((await call(url, 'GET', '/ready')).body.checks.postgres).toMatch(/^Postgres does not answer/)
+    expect(await call(url, 'GET', '/ready')).toMatchObject({ status: 503 })
     await proxy.pass()
     await until(async () => (await account()).status === 401, 'the answer of a service that works')
   })

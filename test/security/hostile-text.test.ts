@@ -16,6 +16,7 @@ const SHORT: Readonly<Record<string, string>> = {
   'core/accounts/username.ts /\\.[a-z]{2,}(?![a-z0-9])|\\bxn--|^[0-9.]+\\.[0-9.]+$/i':
     'a username of at most 64 letters',
   'core/accounts/username.ts /^[\\d._-]+|[\\d._-]+$/g': 'a username of at most 64 letters',
+  'db/billing/payment-faults.ts /[^\\s"\'<>]+@[^\\s"\'<>]+/g': 'a sentence of at most 2,000 letters',
   'db/hosts.ts /[?&]host=[^&#]*(,|%2c)/i': 'a URL of the operator’s',
   'db/migrations/new-migration.ts /\\s*\\]\\s*\\}\\s*$/': 'the journal of migrations',
   'inference/comfyui/prompt-submission.ts /missing_node_type|node \\S+ does not exist|node type .* not found/i':
@@ -27,6 +28,8 @@ const SHORT: Readonly<Record<string, string>> = {
   'inference/server-http.ts /\\/+$/': 'a URL of the operator’s',
   'inference/server-kinds.ts /, (?!.*, )/': 'a list of ours',
   'process/config-values.ts /\\/+$/': 'a URL of the operator’s',
+  'outbound/smtp-mail.ts /[^\\s<>"\'(]+@[^\\s<>"\')]+|\\bhttps?:\\S+/gi': '400 letters of what a mail server says',
+  'process/config.ts /^\\ufeff|[\\r\\n]+$/g': 'a variable of the operator’s',
   'web/parts/reference/reference-markdown.ts /^(#+) \\[(.+)\\]\\(#.+\\)$/gm': 'our own documentation',
   'web/shared/accent.ts /--([\\w-]+):\\s*light-dark\\((#\\w{6}),\\s*(#\\w{6})\\)/g': 'our own style sheet',
 }

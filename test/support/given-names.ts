@@ -3,11 +3,13 @@ import dns from 'node:dns'
 import { isIP } from 'node:net'
 import { vi } from 'vitest'
 
+/** Not what a test before has put in its place, which would call itself. */
+const known = dns.lookup as unknown as (host: string, ...rest: unknown[]) => void
+
 type Found = (error: Error | null, address?: unknown, family?: number) => void
 
 /** Lets a name have these addresses, in this order, for whatever this process connects to; until `vi.restoreAllMocks()`. */
 export function givenName(name: string, addresses: readonly string[]): void {
-  const known = dns.lookup as unknown as (host: string, ...rest: unknown[]) => void
   const lookup = (host: string, ...rest: unknown[]) => {
     if (host !== name) return known(host, ...rest)
     const found = rest.at(-1) as Found

@@ -18,11 +18,14 @@ export const CLEAN_FAULTS = statement('forget_payment_faults')`
   DELETE FROM ${f} WHERE ${f.key} = ANY (ARRAY(
     SELECT ${f.key} FROM ${f} WHERE ${f.lastAt} < now() - ${KEPT} LIMIT ${PER_PAGE}))`
 
-/** What it quotes may be long, and is not kept where it could be an address. */
+/** What it quotes may be long: an address in it is looked for in a beginning that is longer than what is kept. */
 export const paymentFaultStore = ({ pool }: Database): PaymentFaults => ({
   note: ({ key, sentence }) =>
     NOTE.run(pool, {
       key: createHash('sha256').update(key).digest('hex'),
-      sentence: sentence.replaceAll(/[^\s"'<>]+@[^\s"'<>]+/g, '(an address)').slice(0, SENTENCE_LENGTH),
+      sentence: sentence
+        .slice(0, 2 * SENTENCE_LENGTH)
+        .replaceAll(/[^\s"'<>]+@[^\s"'<>]+/g, '(an address)')
+        .slice(0, SENTENCE_LENGTH),
     }),
 })

@@ -59,8 +59,12 @@ function stateOf(error: unknown): string | undefined {
 /** Wrong user, password or database, or one that was never migrated. */
 const MENDED_BY_HAND = /^(28|3D|42)/
 
+/** The database itself is of no use; the message is one sentence that says what to do. */
+class UnfitDatabase extends Error {}
+
 /** @throws Error with one sentence where waiting does not help */
 export function requireOutage(error: unknown, variable = 'DATABASE_URL'): void {
+  if (error instanceof UnfitDatabase) throw error
   const sentence = databaseRefusal(error, variable)
   const isByHand = MENDED_BY_HAND.test(stateOf(error) ?? '') || (sentence && sqlState(error) === undefined)
   if (isByHand || loginRefusal(error) || !isOutage(error))
@@ -75,7 +79,7 @@ export async function requireEncoding(on: Queryable): Promise<void> {
   const { rows } = await on.query({ text: 'SHOW server_encoding' })
   const { server_encoding: encoding } = rows[0]
   if (!ENCODINGS.includes(encoding))
-    throw new Error(
+    throw new UnfitDatabase(
       `The database has the encoding ${encoding}, which lacks most characters: create it anew with the encoding UTF8 (createdb -T template0 -E UTF8).`,
     )
 }

@@ -32,8 +32,8 @@ export function readWorkflow(source: string): WorkflowGraph {
 
 /** How a picture begins that was read as text. ComfyUI writes the workflow into what it saves. */
 const PICTURE = /^(\ufffdPNG|\ufffd{3}|RIFF.{4}WEBP|GIF8)/su
-/** Text in another encoding was read as if it were UTF-8: in Windows-1252 its umlauts alone show it. */
-const OTHER_ENCODING = /\ufffd|^.?\0/u
+/** Text in another encoding was read as if it were UTF-8. */
+const OTHER_ENCODING = /^\ufffd|^.?\0/u
 
 function parsed(source: string): unknown {
   if (PICTURE.test(source))
