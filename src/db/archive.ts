@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { serviceUnavailable } from '../core/errors.js'
 import type { ArchiveFiles } from '../core/generations/archive-months.js'
-import { eachTried, FileUnreadable } from '../core/images/read-each.js'
+import { eachTried, isUnreadable } from '../core/images/read-each.js'
 import { unseal } from '../lib/sealed.js'
 import type { ArchiveContent, FileRow } from './archive-content.js'
 import { damagedIn, UnreadableFile, WithheldFile } from './archive-damage.js'
@@ -112,7 +112,7 @@ export function openArchive(pool: Queryable, files: ArchiveFiles): Archive {
     // Some stores forbid what is not there.
     const bytes = await files.read(id).catch(async (cause) => {
       if (!(await isStored())) return undefined
-      if (!(cause instanceof FileUnreadable)) throw serviceUnavailable(5, cause)
+      if (!isUnreadable(cause)) throw serviceUnavailable(5, cause)
       throw new WithheldFile(`The archive's file ${id} can't be read. ${cause.message}`, { cause })
     })
     if (!bytes) {

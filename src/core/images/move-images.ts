@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ImageStore, PublishedImages } from './ports.js'
-import { FileUnreadable, readFor } from './read-each.js'
+import { isUnreadable, readFor } from './read-each.js'
 
 /** An image that its row describes, and that was not removed. */
 export interface MovingImage {
@@ -70,7 +70,7 @@ export async function moveImages(ports: MovePorts, onProgress: (done: number) =>
       return outcome
     } catch (error) {
       // However many lie in cold storage, the others are moved.
-      if (!hasMoved || !(error instanceof FileUnreadable)) failedInARow++
+      if (!hasMoved || !isUnreadable(error)) failedInARow++
       lastFault = error
       ports.onFault(image.slug, error)
       return 'failed'

@@ -1,3 +1,4 @@
+import { causesOf } from '../../lib/causes.js'
 import { retryFor } from '../../lib/retry.js'
 
 /** The store has this file and does not give it, whenever it is asked: it lies in cold storage, or on a broken part of a disk. */
@@ -11,17 +12,21 @@ export class FileUnreadable extends Error {
   }
 }
 
+/** Also within the error of a request, in which it is told as an outage. */
+export const isUnreadable = (error: unknown): boolean =>
+  causesOf(error).some(({ thrown }) => thrown instanceof FileUnreadable)
+
 /** Tries for so long; what the store does not give is not asked for again. @throws the last error */
 export async function readFor<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
-  let refused: FileUnreadable | undefined
+  let refused: { readonly error: unknown } | undefined
   const tried = () =>
     work().catch((error) => {
-      if (!(error instanceof FileUnreadable)) throw error
-      refused = error
+      if (!isUnreadable(error)) throw error
+      refused = { error }
       return undefined
     })
   const done = await retryFor(tried, patienceMs)
-  if (refused) throw refused
+  if (refused) throw refused.error
   return done as T
 }
 
@@ -42,7 +47,7 @@ export function eachTried(patienceMs: number, onFault: (error: unknown) => void)
       inARow = 0
       return { done }
     } catch (error) {
-      if (!(error instanceof FileUnreadable) && ++inARow >= FAILED_IN_A_ROW) throw error
+      if (!isUnreadable(error) && ++inARow >= FAILED_IN_A_ROW) throw error
       onFault(error)
       return undefined
     }

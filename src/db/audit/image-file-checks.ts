@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 import { gte, lt, type SQL, sql } from 'drizzle-orm'
 import { newSlug } from '../../core/generations/generation.js'
 import { pngChunks } from '../../core/images/image-bytes.js'
-import { FileUnreadable } from '../../core/images/read-each.js'
+import { isUnreadable } from '../../core/images/read-each.js'
 import type { Archive } from '../archive.js'
 import type { ArchiveContent } from '../archive-content.js'
 import { archived as a } from '../schema/archive.js'
@@ -199,7 +199,7 @@ async function selecting<T>({ signal }: FileAudit, check: (select: Select) => Pr
         const isIt = await isWrong(one).catch((error) => {
           // What a closed connection or a full stop of the audit says is about no file.
           signal.throwIfAborted()
-          if (error instanceof FileUnreadable) return true
+          if (isUnreadable(error)) return true
           fault = { error }
           if (++inARow >= FAILED_IN_A_ROW) throw error
           return undefined
