@@ -79,13 +79,14 @@ function changesOf(found: Stripe.Customer, account: PayingAccount): Stripe.Custo
   const now = toldOf(email)
   // Of the first time only what we have made is changed: who paid elsewhere has given the address there.
   const isNews = told === undefined ? isMadeByUs : told !== now
-  // An address that somebody else has set is replaced, and not removed.
-  const isToSet = isNews && (email !== null || told === toldOf(found.email))
+  const isGone = account.username === null && isMadeByUs
+  // An address that somebody else has set is replaced, and removed only with the account.
+  const isToSet = isGone || (isNews && (email !== null || told === toldOf(found.email)))
   return {
     ...(isToSet && email !== found.email && { email: email ?? '' }),
     ...(told !== now && { metadata: { [TOLD]: now } }),
     ...(language && found.preferred_locales?.[0] !== language && { preferred_locales: [language] }),
     // The name is Stripe's to change: of a company, on its invoices.
-    ...(account.username === null && isMadeByUs && found.name && { name: '' }),
+    ...(isGone && found.name && { name: '' }),
   }
 }

@@ -200,6 +200,16 @@ describe('what Stripe knows of an account', () => {
     expect(known(stripe, customer)).toMatchObject({ email: null, name: null })
   })
 
+  it.each([
+    ['told by a release that kept no mark of it', { metadata: { easel_account: ADA.id } }],
+    ['set there by somebody else', { email: 'bills@acme.example' }],
+  ])('ends with the account, also where the address was %s', async (_what, its) => {
+    const { stripe, provider, customer } = await givenCustomer()
+    Object.assign(stripe.objects.get('customer', customer), its)
+    await provider.tellCustomer(customer, { ...ADA, username: null, email: null })
+    expect(known(stripe, customer)).toMatchObject({ email: null, name: null })
+  })
+
   it('is nothing, if it has no such customer, or has deleted it', async () => {
     const { stripe, provider, customer } = await givenCustomer()
     expect(await provider.tellCustomer('cus_of_a_sandbox', ADA)).toBe(false)
