@@ -87,7 +87,7 @@ export async function cdnRoutes(app: App, { open, images, hidden, privateImages 
       // One that there is not has been looked for in the store by now.
       const unseen = isHidden && (await openAt(open))
       if (unseen && 'body' in unseen) unseen.body?.destroy()
-      await untilNothingIsTold(reply)
+      await untilNothingIsTold(request, reply)
       throw endpointNotFound(method, `/cdn/${name}`)
     }
     // Before its file is opened, which may be at its public address for a while.

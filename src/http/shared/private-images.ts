@@ -47,9 +47,17 @@ export function linkQueryOf({ query }: FastifyRequest): { readonly expires?: str
 /** More than looking for an image takes while the store and Postgres work. */
 const NOTHING_EVERY_MS = 250
 
-/** Waits until it may be told that there is no such image. If that were told at once, its time would tell a private one from none. */
-export const untilNothingIsTold = ({ elapsedTime }: Pick<FastifyReply, 'elapsedTime'>): Promise<void> =>
-  delay(waitOf(elapsedTime))
+/**
+ * Waits until it may be told that there is no such image. If that were told at once, its time would tell a private one from none.
+ * Meanwhile another request has the slot: who asks for what is not there must not keep others out.
+ */
+export function untilNothingIsTold(
+  request: Pick<FastifyRequest, 'releaseSlot'>,
+  { elapsedTime }: Pick<FastifyReply, 'elapsedTime'>,
+): Promise<void> {
+  request.releaseSlot?.()
+  return delay(waitOf(elapsedTime))
+}
 
 /** In milliseconds, for a request that has taken so long. */
 export const waitOf = (elapsedTime: number): number => NOTHING_EVERY_MS - (elapsedTime % NOTHING_EVERY_MS)

@@ -11,7 +11,7 @@ import { givenUser } from '../../support/givens.js'
 import { directoryOf } from '../../support/image-storage.js'
 import { sendRaw } from '../../support/raw-http.js'
 import { refuse, type S3Server, startS3 } from '../../support/s3-server.js'
-import { type Service, useService } from '../../support/service.js'
+import { type Service, startService, useService } from '../../support/service.js'
 
 const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(5000, 7)])
 const THUMBNAIL = Buffer.from('RIFF a smaller one')
@@ -400,3 +400,19 @@ describe('a bucket whose key may not list, which therefore forbids what is not t
     s3.fault = undefined
   })
 })
+
+it.each(['/cdn/SLUG.png', '/image/SLUG'])(
+  '%s of an image that there is not holds no request slot while it waits to say so',
+  async (path) => {
+    const crowded = await startService({ server: { slots: { total: 1, perHolder: 1, patienceMs: 150 } } })
+    try {
+      const ask = () => fetch(crowded.url + path.replace('SLUG', newSlug()))
+      // What is loaded for the first request alone.
+      await ask()
+      const answers = await Promise.all([ask(), ask(), ask()])
+      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
+    } finally {
+      await crowded.close()
+    }
+  },
+)

@@ -168,7 +168,7 @@ export function imagePageRoutes(app: App, { ports, baseUrl, signUpIsOpen }: Webs
     const words = request.texts.image
     const image = SLUG.test(slug) ? await ports.publishedImages.find(slug) : undefined
     if (!(await isShown(checks, request, image)) || !image) {
-      if (SLUG.test(slug)) await untilNothingIsTold(reply)
+      if (SLUG.test(slug)) await untilNothingIsTold(request, reply)
       return notice(request, reply, 404, words.notFound)
     }
     if (image.removed) return notice(request, reply, 410, words.removed)
