@@ -48,8 +48,14 @@ export class BucketFailure extends Error {
   }
 }
 
-/** Of this object alone: it was moved to cold storage, or its key of encryption is switched off or deleted. */
-const isUnreadable = (error: unknown): boolean => /^InvalidObjectState$|^KMS\.|^Kms|^KMS/.test(nameOf(error))
+/**
+ * Of this object alone, and each time: it was moved to cold storage, or its key of encryption is switched off or deleted. Not what is
+ * over when the keys' service answers again, nor what keeps objects from being put.
+ */
+const isUnreadable = (action: string, error: unknown): boolean =>
+  /^(GET|HEAD)$/.test(action) &&
+  /^(InvalidObjectState$|KMS)/i.test(nameOf(error)) &&
+  !/Throttling|Timeout|Internal|LimitExceeded/i.test(nameOf(error))
 
 /** What a store also answers about an object that is not there to a key that may not list. */
 export const isForbidden = (error: unknown): boolean =>
@@ -67,7 +73,7 @@ export function bucketFailure(
 ): Error {
   const place = `The bucket "${storage.bucket}"`
   if (bytes !== undefined && isTooLarge(statusOf(error), nameOf(error))) return tooLarge(place, answerOf(error), bytes)
-  if (isUnreadable(error))
+  if (isUnreadable(action, error))
     return new FileUnreadable(
       `${place} has an object in cold storage, or encrypted with a key that it can't use (${answerOf(error)}): restore the object there, and end the lifecycle rule that moved it.`,
       nameOf(error),

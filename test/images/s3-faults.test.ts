@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { newSlug } from '../../src/core/generations/generation.js'
+import { FileUnreadable } from '../../src/core/images/read-each.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore, openImageStore } from '../../src/images/open-image-store.js'
 import { parseConfig } from '../../src/process/config.js'
@@ -220,6 +221,14 @@ describe('the error message', () => {
     expect(await failureOf(imageStore(configOf({ ...env, S3_ENDPOINT })).put(slug, png))).toBe(
       `The bucket "easel" cannot be reached at ${S3_ENDPOINT} (connect ECONNREFUSED ${S3_ENDPOINT.slice(7)}): check S3_ENDPOINT and the network.`,
     )
+  })
+
+  it('for a key of encryption that cannot be used: not of one object where the object was to be put, nor where it is so for a moment', async () => {
+    s3.fault = (_, response) => refuse(response, 400, 'KMS.DisabledException')
+    await expect(store.put(slug, png)).rejects.toThrow(/answered a \w+ with an error \(400 KMS\.DisabledException\)/)
+    await expect(store.read(slug)).rejects.toThrow(FileUnreadable)
+    s3.fault = (_, response) => refuse(response, 400, 'KMS.ThrottlingException')
+    await expect(store.read(slug)).rejects.not.toThrow(FileUnreadable)
   })
 
   it('for a store whose name has two addresses, of which none can be reached', async () => {
