@@ -10,6 +10,7 @@ import { givenSession } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
 import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
 import { useService } from '../support/service.js'
+import { until } from '../support/until.js'
 import { unzipped } from '../support/unzip.js'
 
 let directory: string
@@ -85,3 +86,28 @@ it.each(['InvalidObjectState', 'KMS.DisabledException'])(
     )
   },
 )
+
+it('an image that was taken down is not found by the audit because the bucket did not let it be looked for once', async () => {
+  const { service } = context
+  const user = await givenUser(service.db, { credits: 20 })
+  const body = { prompt: 'a lighthouse', width: 256, height: 256, steps: 20 }
+  const answer = await call(service.url, 'POST', '/v1/images/generate', { key: user.key, body })
+  const slug: string = answer.body.data.image_id
+  expect((await call(service.url, 'DELETE', `/api/v1/images/${slug}`, { key: user.key })).status).toBe(204)
+  const violated = async () => {
+    const options = { sample: undefined, namespace: service.namespace, pause: async () => undefined }
+    return (await auditService(service.config, options)).filter(({ violations }) => violations > 0)
+  }
+  await until(async () => (await violated()).every(({ examples }) => !examples?.includes(slug)), 'its file is gone')
+  let isFirst = true
+  s3.fault = ({ url = '' }, response) => {
+    if (!isFirst || !url.includes(slug)) return 'pass'
+    isFirst = false
+    return refuse(response, 403, 'AccessDenied')
+  }
+  onTestFinished(() => {
+    s3.fault = undefined
+  })
+  expect((await violated()).filter(({ examples }) => examples?.includes(slug))).toEqual([])
+  expect(isFirst).toBe(false)
+})

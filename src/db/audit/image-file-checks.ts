@@ -94,9 +94,11 @@ async function imagesStored(audit: FileAudit): Promise<Violations> {
 const hashOf = async (bytes: Buffer) => Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex')
 
 const removedImagesGone = (audit: FileAudit): Promise<Violations> =>
-  selecting(audit, async (select) =>
-    counted(slugsOf(await wrongImages(audit, REMOVED, select, ({ slug }) => audit.files.exists(slug)))),
-  )
+  selecting(audit, async (select) => {
+    const isThere: IsWrong<ImageRow> = ({ slug }) => audit.files.exists(slug)
+    // Twice: what could not be looked at for a moment is not there because of that.
+    return counted(slugsOf(await select(await wrongImages(audit, REMOVED, select, isThere), isThere)))
+  })
 
 const privateImagesHidden = (audit: FileAudit): Promise<Violations> =>
   stillWrong(audit, PRIVATE, ({ slug }) => audit.files.publicFiles.exists(slug))
@@ -108,7 +110,8 @@ async function failedLeaveNothing(audit: FileAudit): Promise<Violations> {
       SELECT ${g.slugs} FROM ${g} WHERE ${g.status} = 'failed' AND ${g.startedAt} IS NOT NULL
          AND ${g.finishedAt} < now() - make_interval(secs => ${UNRECORDED_FOR_MS / 1000})
        ORDER BY ${g.finishedAt} DESC LIMIT ${audit.sample ?? null}) g`)
-  return selecting(audit, async (select) => counted(await select(slugs, (slug) => audit.files.exists(slug))))
+  const isThere: IsWrong<string> = (slug) => audit.files.exists(slug)
+  return selecting(audit, async (select) => counted(await select(await select(slugs, isThere), isThere)))
 }
 
 /** Every file belongs to an image's row, or to a generation that may still get one. Slow with many files. */
