@@ -89,7 +89,13 @@ export function grantedOf({ granted, period, startedAt }: Granting): { month?: G
   const { start, end, credits } = period
   const kind = kindOf(period)
   const last = granted[kind]
-  if (last && last.start.getTime() === start.getTime() && last.end.getTime() === end.getTime()) return { ...granted }
+  if (last && last.start.getTime() === start.getTime() && last.end.getTime() === end.getTime()) {
+    // The release before may have granted more in it meanwhile.
+    const more = Math.max(credits - last.credits, 0)
+    return more === 0
+      ? { ...granted }
+      : { ...granted, [kind]: { ...last, credits, left: kind === 'year' ? last.left + more : 0 } }
+  }
   return { ...granted, [kind]: { startedAt, start, end, credits, left: kind === 'year' ? credits : 0 } }
 }
 

@@ -372,3 +372,20 @@ describe('how an account stands with its plan', () => {
     expect(current({}, PRO, PRO, FEBRUARY.end)).toBeUndefined()
   })
 })
+
+it('what the release before granted in a period since it was kept counts, too', () => {
+  const [start, end] = [at('2027-03-01'), at('2027-04-01')]
+  const largest = { ...PRO, name: 'Largest', credits: 300 }
+  const { entries } = settlePeriods(
+    {
+      ...{ status: 'active', endDate: at('2040-01-01'), startedAt: start, paidUntil: null },
+      // It was 100, and then that of a plan of 200.
+      period: { start, end, plan: 'Larger', credits: 200 },
+      granted: { month: { startedAt: start, start, end, credits: 100, left: 0 } },
+    },
+    { plan: largest, before: { ...PRO, name: 'Larger', credits: 200 } },
+    200,
+    at('2027-03-10'),
+  )
+  expect(entries.map(({ kind, credits }) => [kind, credits])).toEqual([['grant', 100]])
+})
