@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { RefusedPrompts } from '../../../core/generations/submit/ports.js'
+import { batchedInTurn } from '../../../lib/batch.js'
 import { type Database, withTransaction } from '../../client.js'
 import { users as u } from '../../schema/accounts.js'
 import { refusedPrompts as r } from '../../schema/operator.js'
@@ -10,6 +11,8 @@ const MOST = [
   { within: '1 minute', count: 10 },
   { within: '1 day', count: 200 },
 ] as const
+/** Of what an account was refused at once: more of it is a flood. */
+const MOST_AT_ONCE = 20
 /** A form that is sent twice, or again after *back*, and a check before its submit, are one refusal. */
 const SAME_WITHIN = '1 hour'
 const KEPT_FOR = '90 days'
@@ -43,12 +46,23 @@ export const CLEAN_REFUSED_PROMPTS = statement('clean_refused_prompts')`
     SELECT id FROM (SELECT ${r.id}, ${r.at} FROM ${r} ORDER BY ${r.id} LIMIT ${CLEANED}) oldest
      WHERE at < now() - ${KEPT_FOR}::interval))`
 
+type Refused = Parameters<RefusedPrompts['note']>[0]
+
 /** @param onError is told of prompts that could not be stored; nobody waits for them */
-export const refusedPromptNotes = (db: Database, onError: (error: unknown) => void): RefusedPrompts => ({
-  note({ accountId: userId, ...refused }) {
-    withTransaction(db, async (_, client) => {
-      await LOCK.run(client, { userId })
-      await NOTE.run(client, { userId, ...refused })
-    }).catch(onError)
-  },
-})
+export function refusedPromptNotes(db: Database, onError: (error: unknown) => void): RefusedPrompts {
+  // Of an account one transaction at a time: those that wait for its lock would hold all connections.
+  const noteInTurn = batchedInTurn<Refused, void>(
+    ({ accountId }) => accountId,
+    async (notes) => {
+      const some = notes.slice(0, MOST_AT_ONCE)
+      await withTransaction(db, async (_, client) => {
+        for (const [n, { accountId: userId, ...refused }] of some.entries()) {
+          if (n === 0) await LOCK.run(client, { userId })
+          await NOTE.run(client, { userId, ...refused })
+        }
+      })
+      return notes.map(() => undefined)
+    },
+  )
+  return { note: (refused) => void noteInTurn(refused).catch(onError) }
+}
