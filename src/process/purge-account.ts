@@ -9,10 +9,12 @@ import { allImageFiles } from './image-files.js'
 
 /** Files removed at a time. */
 const AT_ONCE = 8
+/** Files that could not be removed, one after the other: more, and it is the store that is away. */
+const FAILED_IN_A_ROW = 20
 
 /**
  * Wipes what a deleted account left: its prompts, images and folders, and who it was. Can be repeated.
- * @throws once all else is wiped: what a file of the archive or of an image says that cannot be read or removed
+ * @throws once all else is wiped: what a file of the archive or of an image says that cannot be read or removed; at once, when the store is away
  */
 export const purgeOf = (db: Database, config: Config) => async (accountId: string) => {
   const faults = (await bringBackWhatCanBe(db, accountId)).map(
@@ -29,10 +31,20 @@ export const purgeOf = (db: Database, config: Config) => async (accountId: strin
   await store.removeFoldersOf(accountId)
   // Rows first: from then on the pages say that the images are gone, even if this ends before the files are.
   const images = await store.removeAllOf(accountId, 'The account was deleted.')
+  let failedInARow = 0
+  const removeOne = async (slug: string) => {
+    try {
+      await files.remove(slug)
+      failedInARow = 0
+    } catch (error) {
+      if (++failedInARow >= FAILED_IN_A_ROW) throw error
+      faults.push(error as Error)
+    }
+  }
   for await (const slugs of store.slugsOf(accountId)) {
     const waiting = slugs.values()
     const remove = async () => {
-      for (const slug of waiting) await files.remove(slug).catch((error) => faults.push(error))
+      for (const slug of waiting) await removeOne(slug)
     }
     await Promise.all(Array.from({ length: AT_ONCE }, remove))
   }
