@@ -3,7 +3,7 @@ import { takenBackOf } from '../../core/billing/effects.js'
 import type { Payment } from '../../core/billing/payment-provider.js'
 import type { Problem } from '../../core/billing/ports.js'
 import { moveCredits } from '../accounts/move-credits.js'
-import { users as u } from '../schema/accounts.js'
+import { grantedPeriods as g, users as u } from '../schema/accounts.js'
 import { paymentCustomers as c, payments as m, paidSubscriptions as p } from '../schema/billing.js'
 import { creditLedger as l } from '../schema/ledger.js'
 import {
@@ -52,6 +52,12 @@ const TAKEN_BY_OTHERS = statement<{ credits: number }>('taken_back_of_period')`
    WHERE ${m.subscription} = ${param('subscription')}::text AND ${m.periodStart} = ${param('start')}::timestamptz
      AND ${m.id} <> ${param('id')}::text`
 
+/** What was given back of a year pays for none of its months any more. After the account, as where periods are granted. */
+const OF_YEAR = statement('year_of_payment_moved')`
+  UPDATE ${g} SET credits_left = least(greatest(${g.left} + ${param('delta')}::bigint, 0), ${g.credits})
+   WHERE ${g.userId} = ${param('userId')}::uuid AND NOT ${g.byHand} AND ${g.kind} = 'year'
+     AND ${g.start} = ${param('start')}::timestamptz`
+
 interface PaymentEffect {
   readonly problem: Problem | null
   /** Whether money went back for credits that are not there yet. */
@@ -94,7 +100,8 @@ export async function applyPayment(on: Queryable, payment: Payment): Promise<Pay
   const others = await TAKEN_BY_OTHERS.first(on, { subscription: of.subscription, start, id })
   const credits = known.credits || Math.max((period?.credits ?? 0) - (others?.credits ?? 0), 0)
   const what = `the period from ${start.slice(0, 10)}`
-  await takeBack(on, { ...before, credits }, payment, { what, expires: (period?.expiring ?? 0) > 0 })
+  const delta = await takeBack(on, { ...before, credits }, payment, { what, expires: (period?.expiring ?? 0) > 0 })
+  if (delta !== 0) await OF_YEAR.run(on, { userId, start, delta })
   return { problem: null, hasWaiting: credits === 0 }
 }
 
@@ -117,20 +124,21 @@ async function grant(on: Queryable, held: Held, of: Extract<Of, { pack: string }
   return { ...held, credits }
 }
 
-/** Takes back what is to be, and has not been; gives again what was taken for a dispute that was won. */
+/** Takes back what is to be, and has not been; gives again what was taken for a dispute that was won. Resolves to what the account got. */
 async function takeBack(
   on: Queryable,
   held: Held,
   payment: Payment,
   { what, expires }: { readonly what: string; readonly expires: boolean },
-): Promise<void> {
+): Promise<number> {
   const { id, userId, credits } = held
   const takenBack = takenBackOf(credits, payment)
-  if (takenBack === held.takenBack) return
+  if (takenBack === held.takenBack) return 0
   const delta = held.takenBack - takenBack
   const moves = held.moves + 1
   const note = delta < 0 ? `Payment given back: ${what}` : `Payment kept after all: ${what}`
   const ref = `payment:${id}:${moves}`
   await moveCredits(on, { userId, kind: 'adjustment', delta, expiring: expires ? delta : 0, ref, note })
   await SAVE.run(on, { ...held, takenBack, moves })
+  return delta
 }

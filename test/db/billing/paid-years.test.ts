@@ -167,3 +167,18 @@ it.each(['year', 'dearer'] as const)('a change (%s) is granted when it is paid, 
   expect(await grantsOf(declined)).toEqual(all)
   expect(await grantsOf(slow)).toEqual(all)
 })
+
+it('what was given back of a year pays for none of the months that follow', async () => {
+  const given = await givenStripe()
+  const { stripe, year, month } = given
+  const person = await givenSubscriber(given)
+  await pass(given, 70, {
+    6: () => stripe.change(person.id, year),
+    20: () => stripe.refund(stripe.objects.list('payment_intent', ['customer', person.customer])[0]?.id as string),
+    30: () => stripe.change(person.id, month),
+  })
+  // The first month; the year, which is taken back; and what was paid for after it.
+  expect(await grantsOf(person)).toEqual([100, 1100, 100, 100])
+  const { rows } = await context.db.pool.query('SELECT credits FROM users WHERE id = $1', [person.user.id])
+  expect(rows).toEqual([{ credits: 300 }])
+})
