@@ -82,6 +82,24 @@ describe('changing the address of an account', () => {
     expect((await change(newAddress())).status).toBe(303)
   })
 
+  it('is kept back, if many accounts of one network ask for many links', async () => {
+    const { db, url } = context.service
+    const headers = { 'x-forwarded-for': '198.51.100.7' }
+    const change = async () => {
+      const user = await givenUser(db)
+      const cookie = await givenSession(db, user)
+      const asked = await visit(url, '/account/email', {
+        cookie,
+        headers,
+        body: { email: newAddress(), ...NO_PASSWORD },
+      })
+      return asked.status
+    }
+    const statuses: number[] = []
+    for (let n = 0; n < 51; n++) statuses.push(await change())
+    expect(statuses).toEqual([...Array(50).fill(303), 429])
+  })
+
   it('takes effect when the link in the mail to the new one is used, once, and tells the old one before', async () => {
     const { user, email, change, confirm, stored, shown, get } = await given()
     const next = newAddress()

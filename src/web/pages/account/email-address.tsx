@@ -5,6 +5,7 @@ import { PASSWORD_LENGTH } from '../../../core/accounts/password.js'
 import { CONFIRMATION_MINUTES, type SignedIn } from '../../../core/accounts/session.js'
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
+import { networkOf } from '../../../http/shared/networks.js'
 import { EmailField, emailAddress, PasswordField, waysToConfirm } from '../../parts/account-fields.js'
 import { Notices } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
@@ -72,6 +73,8 @@ export const EmailAddress = ({ signedIn, hasPassword, pending, sendsMail, ...for
 
 const WINDOW_MS = 15 * 60_000
 const MAILS_PER_ACCOUNT = 10
+/** Who makes many accounts cannot have as many mails sent for each. */
+const MAILS_PER_NETWORK = 50
 
 const body = z.object({
   email: z.string().trim().max(1000).catch(''),
@@ -95,11 +98,14 @@ interface EmailRoutes {
 
 /** Asks for another address, sends its link again, or cancels the change. */
 export function emailAddressRoutes(app: App, { ports, countTry, show }: EmailRoutes): void {
-  // Not by network, where strangers could use it up.
-  const countMail = async (request: FastifyRequest) => {
-    const { texts, caller } = request
-    const asked = await ports.guesses.hit(`account-mail:${caller.account.id}`, WINDOW_MS, MAILS_PER_ACCOUNT)
-    if (asked.current > MAILS_PER_ACCOUNT) throw new AppError('rate_limited', texts.account.email.tooMany)
+  // Not with the links of strangers, who could use it up.
+  const countMail = async ({ texts, caller, ip }: FastifyRequest) => {
+    const hit = async (whose: string, most: number) => {
+      const asked = await ports.guesses.hit(`account-mail:${whose}`, WINDOW_MS, most)
+      if (asked.current > most) throw new AppError('rate_limited', texts.account.email.tooMany)
+    }
+    await hit(caller.account.id, MAILS_PER_ACCOUNT)
+    await hit(networkOf(ip), MAILS_PER_NETWORK)
   }
 
   app.post('/account/email', { schema: { body } }, async (request, reply) => {

@@ -69,7 +69,7 @@ export const account: Texts['account'] = {
     change: 'Adresse ändern',
     set: 'Adresse festlegen',
     wrong: 'Das ist keine E-Mail-Adresse. Prüfe sie.',
-    tooMany: 'Du hast um zu viele Links gebeten. Warte eine Viertelstunde.',
+    tooMany: 'Von dir oder von hier aus wurde um zu viele Links gebeten. Warte eine Viertelstunde.',
     sent: (minutes) =>
       `Ein Link ist an die Adresse unterwegs. Er funktioniert einmal, und nur in den nächsten ${minutes} Minuten.`,
     waits: (minutes) =>

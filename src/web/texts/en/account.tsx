@@ -62,7 +62,7 @@ export const account = {
     change: 'Change address',
     set: 'Set address',
     wrong: 'That is no email address. Check it.',
-    tooMany: 'You asked for too many links. Wait a quarter of an hour.',
+    tooMany: 'Too many links were asked for, by you or from here. Wait a quarter of an hour.',
     sent: (minutes: number): string =>
       `A link is on its way to the address. It works once, and ends in ${minutes} minutes.`,
     waits: (minutes: number): string =>
