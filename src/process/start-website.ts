@@ -137,14 +137,15 @@ function startSigningIn(
   const credentials = credentialStore(db)
   const unsentMails = unsentMailStore(db)
   if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
+  const unchecked = (err: unknown) => log.error({ err }, 'how people sign in could not be checked')
   const send = mail.smtpUrl === undefined ? keepMails(unsentMails, log) : openMail(mail.smtpUrl)
   function openMail(smtpUrl: string) {
     const { hostname } = new URL(baseUrl)
     const from = mail.from ?? senderAt(name, hostname)
     // Nobody waits for it, as with the identity provider below.
-    void mailServerProblem(smtpUrl, from, hostname).then((problem) => {
+    mailServerProblem(smtpUrl, from, hostname).then((problem) => {
       if (problem) log.error(`no mails can be sent through SMTP_URL: ${problem}`)
-    })
+    }, unchecked)
     return smtpMail(smtpUrl, from, hostname)
   }
   const origin = mailOrigin(name, baseUrl, mailTextsOf(languages), provider ? '/account#buy' : planHref)
@@ -162,9 +163,9 @@ function startSigningIn(
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`
   const identities = oidc && identityProvider({ ...oidc, redirectUri, warn: (message) => log.warn(message) })
   // Nobody waits for it: a provider that is away, or set up wrongly, must not keep the server from serving.
-  void identities?.check().then((problems) => {
+  identities?.check().then((problems) => {
     for (const problem of problems) log.error(`people cannot sign in as they should: ${problem}`)
-  })
+  }, unchecked)
   return {
     ports: {
       ...{ credentials, unsentMails, mails, sessions: sessionStore(db), identities: identityStore(db) },

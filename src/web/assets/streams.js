@@ -77,7 +77,7 @@
     while (!isSeen()) await change()
     const hidden = new AbortController()
     const end = () => hidden.abort()
-    // One that has been given up while nobody saw the page was not given up by anybody.
+    // htmx gives a request up after a minute, also while nobody sees the page: that ends nothing.
     if (!signal?.aborted) signal?.addEventListener('abort', end)
     void change().then(end)
     return own(url, { ...options, signal: hidden.signal })
