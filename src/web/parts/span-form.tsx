@@ -1,8 +1,9 @@
 import type { FastifyReply } from 'fastify'
+import Negotiator from 'negotiator'
 import { z } from 'zod'
 import { type DaySpan, requireSpan } from '../../core/accounts/usage.js'
 import * as field from '../../http/shared/fields.js'
-import { BYTE_ORDER_MARK } from '../../lib/csv.js'
+import { BYTE_ORDER_MARK, type Separator } from '../../lib/csv.js'
 import { refusalMessage } from '../shared/answers.js'
 import { useTexts } from '../texts/texts.js'
 import { Field } from './page-parts.js'
@@ -25,13 +26,33 @@ export function shownSpan(asked: z.output<typeof spanQuery>, reply: FastifyReply
   }
 }
 
+/** Where numbers have a point, and cells a semicolon between them all the same. */
+const SWISS = /^(?:CH|LI)$/
+
+/** Excel shows all of a line in one cell unless it is separated as in its country: by semicolons, where numbers have a comma. */
+function separatorFor(accepted = '*'): Separator {
+  const [tag = ''] = new Negotiator({ headers: { 'accept-language': accepted } }).languages()
+  try {
+    const locale = new Intl.Locale(tag).maximize()
+    const hasPoint = new Intl.NumberFormat(locale).format(0.5).includes('.')
+    return hasPoint && !SWISS.test(locale.region ?? '') ? ',' : ';'
+  } catch {
+    return ',' // the browser likes any language, or names none
+  }
+}
+
 /** Sends a table of that time as a file for spreadsheets. */
-export const sendCsv = (reply: FastifyReply, { from, to }: DaySpan, name: string, csv: string) =>
+export const sendCsv = (
+  reply: FastifyReply,
+  { from, to }: DaySpan,
+  name: string,
+  table: (separator: Separator) => string,
+) =>
   reply
     .header('content-disposition', `attachment; filename="${name}-${from}-${to}.csv"`)
     .header('cache-control', 'no-store')
     .type('text/csv; charset=utf-8')
-    .send(BYTE_ORDER_MARK + csv)
+    .send(BYTE_ORDER_MARK + table(separatorFor(reply.request.headers['accept-language'])))
 
 interface SpanFormProps {
   /** The page's address. */

@@ -97,6 +97,30 @@ describe('the usage page', () => {
     expect(program.toString()).toMatch(/^key_id,key_name,.*Größe – 灯台/s)
   })
 
+  it.each([
+    ['de-DE,de;q=0.9,en;q=0.8', ';'],
+    ['en;q=0.5, fr-FR', ';'],
+    ['pt-BR', ';'],
+    ['de-CH', ';'],
+    ['en-US,en;q=0.9,de;q=0.8', ','],
+    ['ja', ','],
+    ['*', ','],
+    ['nobody knows', ','],
+  ])('has in its CSV what a spreadsheet separates cells by where browsers ask for %j', async (languages, separator) => {
+    const { user } = await given()
+    const { db, url } = context.service
+    await db.pool.query(`UPDATE api_keys SET name = 'shop; old' WHERE id = $1`, [user.keyId])
+    await givenMade(user, '2026-03-01')
+    const cookie = await givenSession(db, user)
+    const { html } = await visit(url, '/usage.csv?by=key&from=2026-03-01&to=2026-03-01', {
+      cookie,
+      headers: { 'accept-language': languages },
+    })
+    const [columns = '', row] = html.split('\r\n')
+    expect(columns.split(separator)).toEqual(['key_id', 'key_name', 'generations', 'images', 'credits'])
+    expect(row).toBe([user.keyId, '"shop; old"', 1, 2, 2].join(separator))
+  })
+
   it('links to itself as CSV, by day, key and model', async () => {
     const { user, get } = await given()
     await givenMade(user, '2026-03-01')

@@ -11,7 +11,7 @@ import {
   type UsageStore,
   usageBy,
 } from '../../../core/accounts/usage.js'
-import { csvOf } from '../../../lib/csv.js'
+import { csvOf, type Separator } from '../../../lib/csv.js'
 import { camelCase } from '../../../lib/names.js'
 import { personalRefusals } from '../../shared/error-bodies.js'
 import type { App } from '../../shared/fastify-app.js'
@@ -88,14 +88,14 @@ const rowsOf = (rows: readonly Usage[], by: UsageGroup | undefined): readonly Us
   by === undefined ? rows : usageBy(rows, by)
 
 /** As a table with a line for each entry. */
-export function usageCsv(rows: readonly Usage[], by: UsageGroup | undefined): string {
+export function usageCsv(rows: readonly Usage[], by: UsageGroup | undefined, separator?: Separator): string {
   const columns = [
     ...(by === undefined ? USAGE_GROUPS : [by]).flatMap((group) => COLUMNS[group]),
     ...['generations', 'images', 'credits'],
   ]
   const fields = columns.map(camelCase) as (keyof UsageRow)[]
   const cells = (row: UsageRow) => fields.map((name) => row[name] ?? null)
-  return csvOf(columns, rowsOf(rows, by).map(cells))
+  return csvOf(columns, rowsOf(rows, by).map(cells), separator)
 }
 
 /** What the account has used, as a report for programs and for spreadsheets. */

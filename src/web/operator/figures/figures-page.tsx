@@ -3,7 +3,7 @@ import { type DaySpan, requireSpan } from '../../../core/accounts/usage.js'
 import { type CreditFigures, type DayFigures, type Figures, MOST_ACCOUNTS } from '../../../core/operator/figures.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
-import { csvOf } from '../../../lib/csv.js'
+import { csvOf, type Separator } from '../../../lib/csv.js'
 import { snakeCase } from '../../../lib/names.js'
 import { DayChart } from '../../parts/day-chart.js'
 import { sendPage } from '../../parts/layout.js'
@@ -162,12 +162,13 @@ const COLUMNS = {
   backends: ['backend', 'failed', 'refunded', 'putBack'],
 } as const satisfies { readonly [Group in keyof Figures]: readonly (keyof Figures[Group][number])[] }
 
-function figuresCsv(figures: Figures, by: keyof Figures): string {
+function figuresCsv(figures: Figures, by: keyof Figures, separator: Separator): string {
   const columns: readonly string[] = COLUMNS[by]
   const rows = figures[by] as readonly object[] as readonly Readonly<Record<string, string | number | null>>[]
   return csvOf(
     columns.map(snakeCase),
     rows.map((row) => columns.map((name) => row[name] ?? null)),
+    separator,
   )
 }
 
@@ -183,6 +184,7 @@ export function figuresRoutes(app: App, { ports: { figures } }: WebsiteOptions):
 
   app.get(`${PATH}.csv`, { schema: { querystring: csvQuery } }, async ({ query: { by, ...asked } }, reply) => {
     const span = requireSpan(asked)
-    return sendCsv(reply, span, by, figuresCsv(await figures.of(span), by))
+    const shown = await figures.of(span)
+    return sendCsv(reply, span, by, (separator) => figuresCsv(shown, by, separator))
   })
 }

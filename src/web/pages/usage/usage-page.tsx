@@ -165,6 +165,6 @@ export function usagePageRoutes(app: App, { ports, keyPrefix }: WebsiteOptions):
   app.get(`${PATH}.csv`, { schema: { querystring: csvQuery } }, async ({ caller, query: { by, ...asked } }, reply) => {
     const span = requireSpan(asked)
     const rows = await usage.of(caller.account.id, span)
-    return sendCsv(reply, span, by ? `usage-by-${by}` : 'usage', usageCsv(rows, by))
+    return sendCsv(reply, span, by ? `usage-by-${by}` : 'usage', (separator) => usageCsv(rows, by, separator))
   })
 }
