@@ -117,7 +117,7 @@ export function createEventStreams({ heartbeatMs, longestMs }: StreamTimes = TIM
 
 /** Answers with the stream. */
 export function sendEvents(reply: FastifyReply, stream: EventStream): FastifyReply {
-  // A proxy must not buffer the events.
-  reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream')
+  // A proxy must not hold the events back: neither in a buffer, nor until there is enough to compress.
+  reply.headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }).type('text/event-stream')
   return reply.send(stream)
 }
