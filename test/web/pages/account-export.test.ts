@@ -32,6 +32,8 @@ describe('the export of one’s account', () => {
     const answer = await ask()
     expect(answer.headers.get('content-disposition')).toContain(`filename="easel-${user.username}.zip"`)
     expect(answer.headers.get('cache-control')).toBe('no-store')
+    // nginx would keep 1 GB of it, and then read nothing for longer than this server waits.
+    expect(answer.headers.get('x-accel-buffering')).toBe('no')
     const files = unzipped(Buffer.from(await answer.arrayBuffer()))
     expect([...files.keys()].at(0)).toBe('README.txt')
     for (const name of [...files.keys()].slice(1)) {
