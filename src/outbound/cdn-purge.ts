@@ -1,5 +1,7 @@
 import type { PurgeCdn } from '../core/images/takedown.js'
-import { timeLimit } from '../lib/abort-signals.js'
+import type { Log } from '../core/log.js'
+import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
+import { retryFor } from '../lib/retry.js'
 
 const TIMEOUT_MS = 10_000
 const PATH = '{path}'
@@ -69,6 +71,24 @@ export function cdnPurge(
     requireDone(ownStatus, isForeign(ownStatus))
   }
 }
+
+/** Longer than a CDN takes to fetch an image. */
+const AGAIN_MS = 15_000
+/** How long the CDN may refuse that. */
+const PATIENCE_MS = 60_000
+const ONCE_ONLY = 'a removed image was purged once only: purge it again by hand, the CDN may just have fetched it'
+
+/**
+ * Purges once more a little later, in the background: what a CDN had begun to fetch while the file was still there, it keeps after the
+ * first purge. A process that ends before leaves it out.
+ */
+export const purgedAgain =
+  (purge: PurgeCdn, log: Pick<Log, 'warn'>, afterMs = AGAIN_MS): PurgeCdn =>
+  async (imageUrl, outer) => {
+    await purge(imageUrl, outer)
+    const again = () => retryFor(() => purge(imageUrl, NEVER_ABORTED), PATIENCE_MS)
+    setTimeout(() => void again().catch((err) => log.warn({ err, imageUrl }, ONCE_ONLY)), afterMs).unref()
+  }
 
 function authorizationOf({ username, password }: URL): { authorization?: string } {
   const [user, secret] = [username, password].map(decodeURIComponent)

@@ -39,7 +39,7 @@ import { takedownStore } from '../db/images/takedowns.js'
 import { replicaReads } from '../db/read-replica.js'
 import { archiveFiles } from '../images/archive-files.js'
 import type { WholeImageStore } from '../images/private-files.js'
-import { cdnPurge } from '../outbound/cdn-purge.js'
+import { cdnPurge, purgedAgain } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
 import { generationQueue } from '../queue/queues.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
@@ -185,7 +185,8 @@ export async function openFoundation(
   // Its connections are set up in a way that a pooler must not pass on to others.
   const queue = generationQueue(producerConnection, logErrors('queue error'), tracing?.telemetry)
 
-  const purge = config.cdnPurgeUrl === undefined ? undefined : cdnPurge(config.cdnPurgeUrl, config)
+  const { cdnPurgeUrl: purgeUrl } = config
+  const purge = purgeUrl === undefined ? undefined : purgedAgain(cdnPurge(purgeUrl, config), log)
 
   return {
     db,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cdnPurge } from '../../src/outbound/cdn-purge.js'
+import { cdnPurge, purgedAgain } from '../../src/outbound/cdn-purge.js'
 import { givenReceiver } from '../support/webhook-receiver.js'
 
 const URL_OF_IMAGE = 'https://cdn.example/images/AbCdEfGhIjKlMnOpQrSt09.png'
@@ -37,6 +37,22 @@ describe('purging by path', () => {
 it.each([302, 404, 412, 500])('purging by URL is not done when the CDN answers %i', async (status) => {
   const cdn = await givenReceiver(status)
   await expect(purge(cdn.url)).rejects.toThrow(`CDN_PURGE_URL answered ${status}`)
+})
+
+it('purges a second time, which drops what the CDN had begun to fetch before the file went', async () => {
+  const statuses = [200, 503]
+  const cdn = await givenReceiver((response) => void response.writeHead(statuses.shift() ?? 200).end())
+  const again = purgedAgain(cdnPurge(cdn.url, SAME), { warn: () => undefined }, 1)
+  await again(URL_OF_IMAGE, new AbortController().signal)
+  // The CDN refuses the second one for a moment.
+  for (const n of [1, 2, 3]) expect((await cdn.nth(n)).body).toEqual({ files: [URL_OF_IMAGE] })
+})
+
+it('purges no second time what it could not purge at first', async () => {
+  const cdn = await givenReceiver(503)
+  const again = purgedAgain(cdnPurge(cdn.url, SAME), { warn: () => undefined }, 1)
+  await expect(again(URL_OF_IMAGE, new AbortController().signal)).rejects.toThrow('CDN_PURGE_URL answered 503')
+  expect(cdn.received).toHaveLength(1)
 })
 
 describe('where images have another public address than the one below BASE_URL', () => {
