@@ -313,19 +313,12 @@ form.addEventListener('input', ({ target }) => {
   document.querySelector('#problem').replaceChildren()
 })
 
-// ---- What the network does ----------------------------------------------------------------------------------------
+// ---- The end of the session ---------------------------------------------------------------------------------------
 
 // The session has ended: the page leads to where one signs in.
 stage.addEventListener('signed-out', () => location.reload())
 document.addEventListener('htmx:sse:error', ({ detail }) => {
   if (detail.status === 401) location.reload()
-})
-document.addEventListener('htmx:error', ({ target }) => {
-  if (target !== form) return
-  const sentence = document.createElement('p')
-  sentence.className = 'problem'
-  sentence.textContent = texts.unreachable
-  document.querySelector('#problem').replaceChildren(sentence)
 })
 
 // ---- The draft ----------------------------------------------------------------------------------------------------

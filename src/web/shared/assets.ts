@@ -39,7 +39,9 @@ export const ASSETS = {
   htmx: asset(
     'htmx.js',
     SCRIPT,
-    [own('streams.js'), ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')].join('\n'),
+    [own('streams.js', 'answers.js'), ofPackages('htmx.org/dist/htmx.min.js', 'htmx.org/dist/ext/hx-sse.min.js')].join(
+      '\n',
+    ),
   ),
 }
 

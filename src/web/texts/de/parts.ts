@@ -76,5 +76,8 @@ export const parts: Texts['parts'] = {
     unknown: 'Unbekannter Browser',
     on: (browser, system) => `${browser} auf ${system}`,
   },
-  script: { copied: 'Kopiert' },
+  script: {
+    copied: 'Kopiert',
+    unreachable: 'Der Server ist nicht erreichbar. Prüfe deine Verbindung, dann versuche es noch einmal.',
+  },
 }

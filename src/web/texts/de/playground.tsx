@@ -195,7 +195,6 @@ export const playground: Texts['playground'] = {
   script: {
     credits: { one: '# Credit', other: '# Credits' },
     noModel: 'Kein Modell passt: Versuche ein anderes Wort.',
-    unreachable: 'Der Server ist nicht erreichbar. Prüfe deine Verbindung, dann drücke noch einmal „Generieren“.',
     image: 'Bild',
     close: 'Schließen',
     previous: 'Vorheriges',

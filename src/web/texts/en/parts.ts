@@ -72,5 +72,8 @@ export const parts = {
     on: (browser: string, system: string): string => `${browser} on ${system}`,
   },
   /** For the scripts of every page. */
-  script: { copied: 'Copied' },
+  script: {
+    copied: 'Copied',
+    unreachable: 'The server could not be reached. Check your connection, then try again.',
+  },
 }

@@ -202,7 +202,6 @@ export const playground = {
   script: {
     credits: { one: '# credit', other: '# credits' },
     noModel: 'No model matches: try another word.',
-    unreachable: 'The server could not be reached. Check your connection, then press Generate again.',
     image: 'Image',
     close: 'Close',
     previous: 'Previous',
