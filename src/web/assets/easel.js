@@ -100,3 +100,9 @@ const showTimes = (root) => {
 }
 showTimes(document)
 document.addEventListener('htmx:after:swap', () => showTimes(document))
+
+// Whose page this is. Another tab may have signed in somebody else since: the server then refuses what is sent from here.
+const { account } = document.body.dataset
+document.addEventListener('formdata', ({ target, formData }) => {
+  if (account && target.getAttribute('method') === 'post') formData.set('page_account', account)
+})

@@ -79,7 +79,10 @@ export const Layout = ({
         {script && <script src={assetUrl(script)} defer />}
         {head}
       </head>
-      <body data-texts={JSON.stringify({ copy: parts.copy, ...parts.script, ...scriptTexts })}>
+      <body
+        data-texts={JSON.stringify({ copy: parts.copy, ...parts.script, ...scriptTexts })}
+        data-account={signedIn?.caller.account.id}
+      >
         <a class="skip" href="#main">
           {parts.skip}
         </a>

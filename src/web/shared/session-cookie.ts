@@ -37,6 +37,7 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
     refuseCrossSite(request, baseUrl)
     await read(request)
   })
+  app.addHook('preValidation', async (request) => refuseOtherAccount(request))
 
   return {
     read,
@@ -55,6 +56,24 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
       reply.clearCookie(name, attributes)
     },
   }
+}
+
+/**
+ * Refuses what a page of another account sends than the one that is signed in by now, in another tab: it would do for this one what was meant
+ * for that one. The scripts of every page say whose it is (assets/easel.js).
+ * @throws forbidden
+ */
+function refuseOtherAccount({ body, signedIn, url }: FastifyRequest): void {
+  const form = (body ?? {}) as { page_account?: unknown }
+  const { page_account: account } = form
+  if (account === undefined) return
+  delete form.page_account
+  // Whoever signs in or out there says who they are, or leaves.
+  if (!signedIn || signedIn.caller.account.id === account || url.startsWith('/sign-')) return
+  throw new AppError(
+    'forbidden',
+    'Somebody else is signed in here by now, so nothing was done. Load the page again, or sign in as before.',
+  )
 }
 
 export interface SessionCookie {

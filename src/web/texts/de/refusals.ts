@@ -72,6 +72,10 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'Diese Anfrage kam von einer anderen Website, darum ist nichts geschehen. Öffne die Seite hier, und wiederhole es.',
   ],
   [
+    'Somebody else is signed in here by now, so nothing was done. Load the page again, or sign in as before.',
+    'Hier ist inzwischen jemand anders angemeldet, darum ist nichts geschehen. Lade die Seite neu, oder melde dich an wie zuvor.',
+  ],
+  [
     'The service is temporarily unavailable. Try again in a moment.',
     'Der Dienst ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   ],
