@@ -35,3 +35,20 @@ field.addEventListener('drop', (event) => {
   void read(file)
 })
 line.hidden = false
+
+// The session may have ended while this was typed: who comes back from signing in, here or at a provider, finds it again.
+const areas = [...document.querySelectorAll('textarea[name]')]
+const from = document.referrer && new URL(document.referrer)
+try {
+  const kept = JSON.parse(sessionStorage.getItem('easel-typed'))
+  sessionStorage.removeItem('easel-typed')
+  const hasSignedIn = from && (from.origin !== location.origin || from.pathname.startsWith('/sign-in'))
+  if (hasSignedIn && kept?.path === location.pathname && kept.account === account)
+    for (const area of areas) area.value ||= kept.typed[area.name] ?? ''
+} catch {} // storage is forbidden
+field.form.addEventListener('submit', () => {
+  const typed = Object.fromEntries(areas.map(({ name, value }) => [name, value]))
+  try {
+    sessionStorage.setItem('easel-typed', JSON.stringify({ path: location.pathname, account, typed }))
+  } catch {}
+})
