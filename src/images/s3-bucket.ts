@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { FileRequest, PublicFile, StoreLacks } from '../core/images/ports.js'
+import { FileUnreadable } from '../core/images/read-each.js'
 import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
 import { sha256Of } from './any-image-store.js'
 import { newProbeName, type ObjectFacts, type Objects, probeObjects } from './objects.js'
@@ -193,6 +194,10 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
       callFor('GET', TRANSFER_MS, async ({ sdk, client, options }) => {
         const { Body } = await client.send(new sdk.GetObjectCommand(at(file)), options)
         return Buffer.concat(await addAbortSignal(options.abortSignal, Body as Readable).toArray())
+      }).catch((error) => {
+        // This one may just not be there: it must not end a walk over all images.
+        if (store.hidesMissing && isForbidden(error)) throw new FileUnreadable(error.message, error.refusal ?? '')
+        throw error
       }),
 
     remove,

@@ -58,7 +58,7 @@ const isUnreadable = (action: string, error: unknown): boolean =>
   !/Throttling|Timeout|Internal|LimitExceeded/i.test(nameOf(error))
 
 /** What a store also answers about an object that is not there to a key that may not list. */
-export const isForbidden = (error: unknown): boolean =>
+export const isForbidden = (error: unknown): error is BucketFailure =>
   error instanceof BucketFailure && /^403/.test(error.refusal ?? '')
 
 /**

@@ -9,7 +9,7 @@ import { call } from '../support/client.js'
 import { givenSession } from '../support/given-sign-in.js'
 import { givenUser } from '../support/givens.js'
 import { refuse, type S3Server, startS3 } from '../support/s3-server.js'
-import { useService } from '../support/service.js'
+import { startService, useService } from '../support/service.js'
 import { until } from '../support/until.js'
 import { unzipped } from '../support/unzip.js'
 
@@ -110,4 +110,44 @@ it('an image that was taken down is not found by the audit because the bucket di
   })
   expect((await violated()).filter(({ examples }) => examples?.includes(slug))).toEqual([])
   expect(isFirst).toBe(false)
+})
+
+it.each([
+  ['are in cold storage', false],
+  ['were lost, where the key may not list and so is told nothing of it', true],
+])('a ZIP and an export are made to their end where all images but one %s', async (_how, areLost) => {
+  s3.hidesMissing = areLost
+  const bucket = areLost ? 'lost' : 'frozen'
+  const service = await startService({ worker: true, env: { INFERENCE_URL: 'preview:', ...(await s3.env(bucket)) } })
+  onTestFinished(async () => {
+    s3.fault = undefined
+    s3.hidesMissing = false
+    await service.close()
+  })
+  const user = await givenUser(service.db, { credits: 20 })
+  const slugs: string[] = []
+  for (let n = 0; n < 5; n++) {
+    const body = { prompt: `n ${n}`, width: 256, height: 256, steps: 20 }
+    slugs.push((await call(service.url, 'POST', '/v1/images/generate', { key: user.key, body })).body.data.image_id)
+  }
+  const [kept = '', ...gone] = slugs
+  if (areLost) for (const slug of gone) await wholeImageStore(service.config, service.db).remove(slug)
+  else
+    s3.fault = ({ method, url = '' }, response) =>
+      method === 'GET' && gone.some((slug) => url.includes(`${slug}.png`))
+        ? refuse(response, 403, 'InvalidObjectState')
+        : 'pass'
+  const headers = { cookie: await givenSession(service.db, user), 'sec-fetch-site': 'same-origin' }
+  const zip = await fetch(`${service.url}/gallery/download`, { headers })
+  const files = unzipped(Buffer.from(await zip.arrayBuffer()))
+  expect([...files.keys()]).toEqual([expect.stringMatching(/^n-0-/), 'missing.txt'])
+  expect(String(files.get('missing.txt')).match(/^n-[1-4]-/gm)).toHaveLength(4)
+  const exported = await fetch(`${service.url}/account/export`, {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams(),
+  })
+  const all = unzipped(Buffer.from(await exported.arrayBuffer()))
+  expect(all.has(`images/${kept}.png`)).toBe(true)
+  expect(String(all.get('missing.txt')).trim().split('\n').sort()).toEqual(gone.toSorted())
 })
