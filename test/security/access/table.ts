@@ -53,7 +53,7 @@ export const ACCESS: Readonly<Record<Door, Readonly<Record<string, Row>>>> = {
     'GET /sign-in': [200, { signedIn: 303 }],
     'GET /sign-in/link': [401, { query: 'token=x' }],
     'GET /sign-in/oidc': 303,
-    'GET /sign-in/oidc/callback': 400,
+    'GET /sign-in/oidc/callback': [400, { signedIn: 303 }],
     'GET /sign-up': [200, { signedIn: 303 }],
     'GET /version': 200,
     'OPTIONS /mcp': 204,

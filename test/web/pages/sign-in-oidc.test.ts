@@ -70,7 +70,7 @@ describe('signing in through the provider', () => {
       state: expect.stringMatching(/./),
       redirect_uri: CALLBACK,
     })
-    expect(attributes).toMatch(/^easel-oidc=.*Max-Age=600;.*HttpOnly; SameSite=Lax/)
+    expect(attributes).toMatch(/^easel-oidc-[\w-]{16}=.*Max-Age=600;.*HttpOnly; SameSite=Lax/)
   })
 
   it('leads to the account with the verified address, and later to the same account whatever the address is', async () => {
@@ -166,13 +166,61 @@ describe('the answer of the provider', () => {
   it('is refused with a wrong state, without the cookie, and with a changed cookie', async () => {
     oidc.person = { sub: 'someone' }
     const { back, cookie } = await goThere()
-    const wrong = await send('GET', back.replace(/state=[^&]+/, 'state=wrong'), { cookie })
-    expect([wrong.status, wrong.html.includes('did not sign you in')]).toEqual([401, true])
+    const [name] = (cookie as string).split('=')
+    const elsewhere = back.replace(/state=[^&]+/, 'state=wrong')
     const junk = ['x', '.', '.x', '=', '~', '%20', '.'.repeat(3)].map((it) => `${cookie}${it}`)
-    for (const forged of [undefined, ...junk, 'easel-oidc=e30.e30']) {
-      const { status, html } = await send('GET', back, { cookie: forged })
+    const answers = [undefined, ...junk, `${name}=e30.e30`].map((forged) => [back, forged] as const)
+    for (const [at, forged] of [...answers, [elsewhere, cookie] as const]) {
+      const { status, html } = await send('GET', at, { cookie: forged })
       expect([status, html.includes('was not begun in this browser')]).toEqual([400, true])
     }
+  })
+
+  it('is refused with another sign-in’s cookie under its own name', async () => {
+    oidc.person = { sub: 'someone' }
+    const [one, other] = [await goThere(), await goThere()]
+    const [name] = (one.cookie as string).split('=')
+    const moved = `${name}=${other.cookie?.split('=')[1]}`
+    const { status, html } = await send('GET', one.back, { cookie: moved })
+    expect([status, html.includes('did not sign you in')]).toEqual([401, true])
+  })
+
+  it('ends any of several sign-ins that were begun in as many tabs, in any order', async () => {
+    const user = await givenReader()
+    oidc.person = { sub: `tabs-${user.id}`, email: user.email, email_verified: true }
+    const paths = ['/gallery', '/keys', '/usage'] as const
+    const tabs = await Promise.all(paths.map((next) => goThere(`/sign-in/oidc?next=${next}`)))
+    let held = tabs.map(({ cookie }) => cookie).join('; ')
+    for (const n of [1, 0, 2]) {
+      const { status, location, cookie } = await sessionIn(tabs[n]?.back as string, held)
+      expect([status, location]).toEqual([303, paths[n]])
+      held += `; ${cookie}`
+    }
+  })
+
+  it('that comes again to who is signed in leads on', async () => {
+    const user = await givenReader()
+    oidc.person = { sub: `again-${user.id}`, email: user.email, email_verified: true }
+    const { back, cookie } = await goThere('/sign-in/oidc?next=/gallery')
+    const session = (await sessionIn(back, cookie)).cookie
+    expect(await send('GET', back, { cookie: session })).toMatchObject({ status: 303, location: '/playground' })
+  })
+
+  it('needs few cookies, however often somebody begins', async () => {
+    oidc.person = { sub: 'someone' }
+    const kept = new Map<string, string>()
+    const long = `/gallery?q=${'a'.repeat(400)}`
+    for (let n = 0; n < 9; n++) {
+      const cookie = [...kept].map((it) => it.join('=')).join('; ')
+      const { headers } = await send('GET', `/sign-in/oidc?next=${encodeURIComponent(long)}`, { cookie })
+      for (const set of headers.getSetCookie()) {
+        const [name = '', value = ''] = (set.split(';')[0] ?? '').split(/=(.*)/)
+        if (value === '') kept.delete(name)
+        else kept.set(name, value)
+      }
+    }
+    expect(kept.size).toBe(4)
+    expect([...kept].map((it) => it.join('=')).join('; ').length).toBeLessThan(6200)
   })
 
   it('is not passed on to the provider any more when one address has sent too many', async () => {
@@ -193,7 +241,7 @@ describe('the answer of the provider', () => {
     const user = await givenReader()
     const { back, cookie, answer } = await signInAs({ sub: 'once', email: user.email, email_verified: true })
     expect(answer.status).toBe(303)
-    expect(answer.attributes).toMatch(/^easel-oidc=;/)
+    expect(answer.attributes).toMatch(/^easel-oidc-[\w-]{16}=;/)
     expect((await sessionIn(back, cookie)).cookie).toBeUndefined()
     expect((await send('GET', back, { cookie })).status).toBe(401)
   })

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { accountOfIdentity, SignInFailed } from '../../../core/accounts/identity.js'
@@ -14,8 +14,11 @@ import { sendSignInPage, WINDOW_MS } from './sign-in-page.js'
 /** How long somebody may take at the provider. */
 const MINUTES = 10
 
-/** Browsers keep no cookie of more than 4096 bytes. */
-const MOST_COOKIE_BYTES = 4000
+/** Sign-ins that a browser may have begun and not ended yet, as in several tabs; the oldest are given up for more. */
+const MOST_BEGUN = 4
+
+/** So that the cookies of all of them stay below the 8 KiB that many proxies allow. */
+const MOST_COOKIE_BYTES = 1500
 
 /** Each asks the provider, which would hold us for the attacker. A whole office may come from one address. */
 const TRIES_PER_NETWORK = 120
@@ -41,9 +44,16 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
   const { provider, ports, baseUrl, signUpIsOpen } = options
   if (!provider) return
   const secure = baseUrl.startsWith('https:')
-  const name = secure ? '__Host-easel-oidc' : 'easel-oidc'
+  const prefix = secure ? '__Host-easel-oidc-' : 'easel-oidc-'
+  /** Each sign-in has a cookie of its own: who begins in two tabs may end in the first. */
+  const nameOf = (state: string) => prefix + hash('sha256', state, 'base64url').slice(0, 16)
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
   const { seal, open } = sealed(provider.secret)
+  const begunIn = ({ cookies }: FastifyRequest) =>
+    Object.keys(cookies)
+      .filter((it) => it.startsWith(prefix))
+      .map((cookie) => ({ cookie, until: open(cookies[cookie])?.until ?? 0 }))
+      .toSorted((one, other) => other.until - one.until)
   const showFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply, next: string) => {
     if (!(error instanceof SignInFailed)) throw error
     // Nobody can sign in until the operator has corrected it.
@@ -59,7 +69,9 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
       const until = Date.now() + MINUTES * 60_000
       const value = seal({ ...checks, next, until })
       const kept = value.length > MOST_COOKIE_BYTES ? seal({ ...checks, next: '/playground', until }) : value
-      reply.setCookie(name, kept, { ...attributes, maxAge: MINUTES * 60 }).header('cache-control', 'no-store')
+      reply.setCookie(nameOf(checks.state), kept, { ...attributes, maxAge: MINUTES * 60 })
+      for (const { cookie } of begunIn(request).slice(MOST_BEGUN - 1)) reply.clearCookie(cookie, attributes)
+      reply.header('cache-control', 'no-store')
       return reply.redirect(url, 303)
     } catch (error) {
       return showFailure(error, request, reply, next)
@@ -68,16 +80,20 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
 
   app.get('/sign-in/oidc/callback', async (request, reply) => {
     const { signIn: words } = request.texts
-    const kept = open(request.cookies[name])
+    const answer = request.url.split('?')[1] ?? ''
+    const cookie = nameOf(new URLSearchParams(answer).get('state') ?? '')
+    const kept = open(request.cookies[cookie])
     // Once: what comes back a second time finds nothing.
-    reply.clearCookie(name, attributes).header('cache-control', 'no-store')
+    reply.clearCookie(cookie, attributes).header('cache-control', 'no-store')
+    // Somebody went back, or loaded the page again, after it had signed them in.
+    if (!kept && request.signedIn) return reply.redirect('/playground', 303)
     const next = kept?.next ?? '/playground'
     const refuse = (status: number, problem: string) => sendSignInPage(options, reply, status, { next, problem })
     if (!kept) return refuse(400, words.problems.notBegun)
     const tries = await ports.guesses.hit(`sign-in:provider:${networkOf(request.ip)}`, WINDOW_MS, TRIES_PER_NETWORK)
     if (tries.current > TRIES_PER_NETWORK) return refuse(429, words.problems.tooMany)
     try {
-      const person = await provider.end(request.url.split('?')[1] ?? '', kept)
+      const person = await provider.end(answer, kept)
       const found = await accountOfIdentity(ports.identities, person, signUpIsOpen)
       if ('accountId' in found) {
         const { accountId } = found
