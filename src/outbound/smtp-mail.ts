@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
-import type { SendMail } from '../core/accounts/account-mails.js'
+import { MailRefused, type SendMail } from '../core/accounts/account-mails.js'
 import { isTlsFailure, isUnreached, reasonOf } from '../lib/causes.js'
 
 const CONNECT_MS = 10_000
@@ -31,7 +31,8 @@ export function smtpMail(smtpUrl: string, from: string | Sender, host = ''): Sen
       }
       await transport.sendMail({ from, to: recipient, subject, text, headers, textEncoding: 'quoted-printable' })
     } catch (error) {
-      throw new Error(`the mail server did not take it: ${sentenceOf(error, name, to)}`)
+      const sentence = `the mail server did not take it: ${sentenceOf(error, name, to)}`
+      throw isForGood(error as Failure) ? new MailRefused(sentence) : new Error(sentence)
     } finally {
       transport.close()
     }
@@ -95,7 +96,12 @@ interface Failure {
   readonly command?: string
   readonly message: string
   readonly response?: string
+  /** Of the response. */
+  readonly responseCode?: number
 }
+
+/** Codes from 500 on; those below say "later", as do most faults of the way there. */
+const isForGood = ({ responseCode = 0 }: Failure) => responseCode >= 500
 
 /** Why it failed, and what to correct; without the recipient, the text and the links, which the server may repeat. */
 function sentenceOf(error: unknown, name = 'localhost', to = ''): string {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { MailRefused } from '../../src/core/accounts/account-mails.js'
 import { mailServerProblem, senderAt, smtpMail } from '../../src/outbound/smtp-mail.js'
 import { makeCertificate } from '../support/certificates.js'
 import { freePort } from '../support/free-port.js'
@@ -43,6 +44,28 @@ describe('the mail server', () => {
     expect(encrypted.received).toMatchObject([{ secure: true, user: 'alice' }])
     expect(await failureOf(attempt('smtp', clear.port, '?user'))).toContain('it offers no TLS')
     expect(clear.received).toEqual([])
+  })
+})
+
+describe('what the server says no to', () => {
+  it.each([
+    [450, false],
+    [451, false],
+    [550, true],
+    [553, true],
+  ])('with %i is refused for good: %s', async (responseCode, isRefused) => {
+    const box = await givenMailbox({
+      onRcptTo: (_address, _session, done) => done(Object.assign(new Error('No'), { responseCode })),
+    })
+    const error = await attempt('smtp', box.port).catch((it: unknown) => it)
+    expect(error).toBeInstanceOf(Error)
+    expect(error instanceof MailRefused).toBe(isRefused)
+  })
+
+  it('where it cannot be reached, nothing is refused', async () => {
+    const error = await attempt('smtp', await freePort()).catch((it: unknown) => it)
+    expect(error).toBeInstanceOf(Error)
+    expect(error).not.toBeInstanceOf(MailRefused)
   })
 })
 

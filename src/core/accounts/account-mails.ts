@@ -1,4 +1,5 @@
 /** The mails of accounts: links to sign in, and links that confirm an address. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { fairLine } from '../../lib/fair-line.js'
 import type { Log } from '../log.js'
 import type { MailOrigin, MailText } from './mail-texts.js'
@@ -17,7 +18,15 @@ interface Mail extends MailText {
   readonly unsubscribeUrl?: string
 }
 
-/** @throws when it was not sent; what it throws may be logged, so it holds neither address nor text */
+/** The mail server does not take this mail, now or later. What it says may be logged. */
+export class MailRefused extends Error {
+  override readonly name = 'MailRefused'
+}
+
+/**
+ * @throws MailRefused, or another error where it may be sent later; what it throws may be logged, so it holds neither address
+ * nor text
+ */
 export type SendMail = (mail: Mail) => Promise<void>
 
 export interface UnsentMail extends Mail {
@@ -45,8 +54,8 @@ export interface AccountMails {
   sendConfirmation(accountId: string, email: string, language: string, networks?: readonly string[]): Promise<boolean>
   /** Tells the owner at the present address that another one was asked for. */
   sendEmailWarning(username: string, email: string, newEmail: string, language: string): void
-  /** When all of them are sent, or have failed. */
-  settled(): Promise<unknown>
+  /** Sends none a second time any more; resolves when all of them are sent, or have failed. */
+  stop(): Promise<unknown>
 }
 
 interface Ports {
@@ -62,14 +71,25 @@ const LIMIT = { windowMs: 15 * 60_000, max: 4 } as const
 /** Each is a connection to the mail server, which lets us have few. */
 const LINE = { atOnce: 8, mostWaiting: 500 } as const
 
+/**
+ * Between the tries of a mail. Servers that put strangers off (greylisting) and those that are asked too often take it after
+ * some minutes; a link must come before it ends.
+ */
+const PAUSES_MS = [20_000, 100_000, 240_000]
+/** So many mails wait for their next try. */
+const MOST_POSTPONED = 500
+
 const strangers = (networks: readonly string[]) => ['strangers', ...networks]
 
 /** Nobody waits for these mails: neither the answer nor its time tells whether there is an account. */
 export function accountMails(
   { credentials, send, counter, log }: Ports,
   { baseUrl, place, textsIn }: MailOrigin,
+  pauses: readonly number[] = PAUSES_MS,
 ): AccountMails {
   const underway = new Set<Promise<void>>()
+  const stopping = new AbortController()
+  let postponed = 0
   const later = (work: () => Promise<void>) => {
     const done = work()
       .catch((err) => log.error({ err }, 'a mail to an account could not be sent: check SMTP_URL and MAIL_FROM'))
@@ -78,7 +98,21 @@ export function accountMails(
   }
   // Strangers and accounts take turns, so that nobody keeps the others' mails back.
   const takeTurn = fairLine(LINE, () => new Error('too many mails wait for the mail server'))
-  const sendInTurn = (path: readonly string[], mail: Mail) => takeTurn(path, () => send(mail))
+  const sendInTurn = async (path: readonly string[], mail: Mail) => {
+    for (const pause of pauses) {
+      try {
+        return await takeTurn(path, () => send(mail))
+      } catch (err) {
+        if (err instanceof MailRefused || stopping.signal.aborted || postponed >= MOST_POSTPONED) throw err
+        const again = `a mail to an account could not be sent, and is tried again in ${pause / 1000} s`
+        log.warn({ err }, `${again}: check SMTP_URL and MAIL_FROM`)
+      }
+      postponed++
+      await delay(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
+      postponed--
+    }
+    return takeTurn(path, () => send(mail))
+  }
   const mayMail = async (to: string, kind = 'mail') => {
     const key = `${kind}:${hashToken(to.toLowerCase()).toString('base64url')}`
     return (await counter.hit(key, LIMIT.windowMs, LIMIT.max)).current <= LIMIT.max
@@ -117,7 +151,11 @@ export function accountMails(
         await sendInTurn(['accounts', username], { to: email, ...mail })
       }),
 
-    settled: () => Promise.all(underway),
+    stop() {
+      // What waits is tried once more, at once.
+      stopping.abort()
+      return Promise.all(underway)
+    },
   }
 }
 
