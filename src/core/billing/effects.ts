@@ -14,11 +14,15 @@ export interface SubscriptionTerms {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+/** So long a bank may take until a debit has succeeded or failed: 14 working days. */
+const DEBIT_DAYS = 21
 
 /**
  * Rules:
- * - What renews may be used for some days of grace beyond what is paid, while the provider goes on trying.
- * - What was canceled ends exactly when it was canceled for, and what the provider gave up ends with what is paid.
+ * - What renews may be used for some days of grace beyond what is paid, while the provider goes on trying; for as long as a
+ *   bank may take, while the money is on its way.
+ * - What was canceled ends exactly when it was canceled for, if it is paid until then, and what the provider gave up ends with
+ *   what is paid.
  * - While it is paused nothing may be used, and no period is granted.
  */
 export function termsOf(
@@ -27,7 +31,9 @@ export function termsOf(
 ): SubscriptionTerms {
   const paidUntil = endsAt && endsAt < paid.paidUntil ? endsAt : paid.paidUntil
   const isGivenUp = status === 'unpaid' || status === 'ended'
-  const endDate = isGivenUp ? paidUntil : (endsAt ?? new Date(paidUntil.getTime() + graceDays * DAY_MS))
+  const days = status === 'pending' ? Math.max(graceDays, DEBIT_DAYS) : graceDays
+  const graceEnd = new Date(paidUntil.getTime() + days * DAY_MS)
+  const endDate = isGivenUp ? paidUntil : endsAt && endsAt < graceEnd ? endsAt : graceEnd
   return { status: status === 'paused' ? 'paused' : 'active', startedAt, paidUntil, endDate }
 }
 
@@ -48,7 +54,7 @@ export interface DecidedSubscription extends SubscriptionTerms {
 
 /** One that was begun and never paid for gives nothing. */
 const wasPaid = ({ status, paidUntil, startedAt }: PlannedSubscription) =>
-  paidUntil > startedAt || status === 'active' || status === 'past_due'
+  paidUntil > startedAt || status === 'active' || status === 'pending' || status === 'past_due'
 
 /**
  * Of an account's paid subscriptions the one that counts: one that may be used now, else a paused one, else one that has

@@ -154,12 +154,13 @@ export interface PaidSubscription {
   readonly price: string
   /**
    * - `active`: paid, or on trial
+   * - `pending`: the money for the period that runs is on its way, as that of a bank debit is for days
    * - `past_due`: the provider goes on trying to collect the money
    * - `paused`: nothing is collected, nothing is to be given
    * - `unpaid`: not paid at all, or the provider gave up
    * - `ended`
    */
-  readonly status: 'active' | 'past_due' | 'paused' | 'unpaid' | 'ended'
+  readonly status: 'active' | 'pending' | 'past_due' | 'paused' | 'unpaid' | 'ended'
   /** Periods are counted from here. */
   readonly startedAt: Date
   /** Until when it is paid; never after `endsAt`. */

@@ -36,11 +36,11 @@ export async function subscriptionState(stripe: Stripe, id: string): Promise<Pai
   const item = found?.items.data[0]
   if (!found || !item) return undefined
   const { cancel_at, cancel_at_period_end, ended_at, trial_end } = found
-  const { until, changeIsUnpaid } = await paidBy(stripe, found)
+  const { until, isPending, changeIsUnpaid } = await paidBy(stripe, found)
   const paid = Math.max(until, found.status === 'trialing' ? (trial_end ?? 0) : 0)
   const endsAt = ended_at ?? cancel_at ?? (cancel_at_period_end ? item.current_period_end : null)
   return {
-    ...{ id, customer: customerOf(found.customer), price: item.price.id, status: statusOf(found) },
+    ...{ id, customer: customerOf(found.customer), price: item.price.id, status: statusOf(found, isPending) },
     // After a trial the periods that are paid begin anew.
     startedAt: at(found.status === 'trialing' ? found.start_date : found.billing_cycle_anchor),
     paidUntil: at(Math.min(paid, endsAt ?? paid)),
@@ -49,10 +49,12 @@ export async function subscriptionState(stripe: Stripe, id: string): Promise<Pai
   }
 }
 
-function statusOf({ status, pause_collection: pause }: Subscription): PaidSubscription['status'] {
+function statusOf({ status, pause_collection: pause }: Subscription, isPending: boolean): PaidSubscription['status'] {
   if (status === 'canceled' || status === 'incomplete_expired') return 'ended'
   if (pause || status === 'paused') return 'paused'
   if (status === 'past_due') return 'past_due'
+  // Stripe goes on with it until a debit has failed, which takes up to 14 working days.
+  if (status === 'active' && isPending) return 'pending'
   return status === 'active' || status === 'trialing' ? 'active' : 'unpaid'
 }
 
@@ -62,16 +64,19 @@ function statusOf({ status, pause_collection: pause }: Subscription): PaidSubscr
  * the subscription at once, too, also while its invoice is not paid.
  */
 async function paidBy(stripe: Stripe, { id, start_date }: Subscription) {
+  let isPending = false
   let changeIsUnpaid = false
   for await (const { lines, status, billing_reason } of stripe.invoices.list({ subscription: id, limit: 10 })) {
     if (status !== 'paid') {
-      changeIsUnpaid ||= billing_reason === 'subscription_update'
+      const isChange = billing_reason === 'subscription_update'
+      changeIsUnpaid ||= isChange
+      isPending ||= status === 'open' && !isChange && lines.data.some(isPeriod)
       continue
     }
     const ends = lines.data.filter(isPeriod).map(({ period }) => period.end)
-    if (ends.length > 0) return { until: Math.max(...ends), changeIsUnpaid }
+    if (ends.length > 0) return { until: Math.max(...ends), isPending, changeIsUnpaid }
   }
-  return { until: start_date, changeIsUnpaid }
+  return { until: start_date, isPending, changeIsUnpaid }
 }
 
 /** Not the difference between two prices. */

@@ -378,6 +378,38 @@ describe('a subscription', () => {
     expect(await now()).toMatchObject({ status: 'ended', paidUntil: '2026-03-31T12:00', endsAt: '2026-04-20T12:00' })
   })
 
+  it('is on its way while a bank has its money, and is paid or past due then; also when it renews', async () => {
+    const { stripe, provider, customer, orderPlan } = await givenCustomer()
+    const price = stripe.givenPrice({ every: 'month' }).id
+    const id = stripe.pay(await orderPlan(price), 'takes_days').subscription as string
+    const now = async () => {
+      const found = await provider.subscription(id)
+      return [found?.status, text(found?.paidUntil ?? null)]
+    }
+    const settle = (isPaid: boolean) => stripe.settle(stripe.objects.list('payment_intent')[0]?.id as string, isPaid)
+    expect(await now()).toEqual(['pending', '2026-01-31T12:00'])
+    settle(true)
+    expect(await now()).toEqual(['active', '2026-02-28T12:00'])
+    stripe.advanceTo(new Date('2026-03-05T12:00:00Z'))
+    expect(await now()).toEqual(['pending', '2026-02-28T12:00'])
+    stripe.setCard(customer, 'declined')
+    settle(false)
+    expect(await now()).toEqual(['past_due', '2026-02-28T12:00'])
+  })
+
+  it('ends when either field says so, and renews when that is taken back', async () => {
+    const { now, stripe, id } = await givenSubscription()
+    // The portal sets one of them, the dashboard the other.
+    const end = Math.floor(Date.parse('2026-02-28T12:00:00Z') / 1000)
+    const set = (its: object) => Object.assign(stripe.objects.get('subscription', id), its)
+    set({ cancel_at: end, cancel_at_period_end: false })
+    expect(await now()).toMatchObject({ status: 'active', endsAt: '2026-02-28T12:00' })
+    set({ cancel_at: null, cancel_at_period_end: true })
+    expect(await now()).toMatchObject({ status: 'active', endsAt: '2026-02-28T12:00' })
+    set({ cancel_at: null, cancel_at_period_end: false })
+    expect(await now()).toMatchObject({ status: 'active', endsAt: null })
+  })
+
   it('ends at the end of what is paid, or at once', async () => {
     const { now, advanceTo, stripe, id } = await givenSubscription()
     stripe.cancel(id, 'period_end')

@@ -160,6 +160,33 @@ describe('buying a plan', () => {
     Object.assign(subscription, { status: 'past_due' })
     stripe.events.emit('customer.subscription.updated', stripe.objects.get('subscription', subscription.id))
     await until(async () => shopIn((await get()).html).includes('the last payment failed'), 'the failure')
+    // Whoever chooses a plan all the same is led to where the card is changed, also when Stripe has given up.
+    for (const status of ['past_due', 'unpaid']) {
+      Object.assign(subscription, { status })
+      expect((await post('/account/billing/plan', { name: plan.name })).location).toContain('/p/session/')
+    }
+  })
+})
+
+describe('a plan whose money takes days', () => {
+  it('says that it is on its way, is not sold again, and is granted when the money is there', async () => {
+    const { plan } = await givenOffer()
+    const { post, get } = await givenBuyer()
+    const order = () => post('/account/billing/plan', { name: plan.name })
+    const session = stripe.pay((await order()).location as string, 'takes_days')
+    const isUnderway = async () => shopIn((await get()).html).includes(`${plan.name}: your payment is on its way`)
+    await until(isUnderway, 'the plan')
+    const { html } = await get()
+    expect(html).not.toContain(`value="${plan.name}"`)
+    expect(textOf(html)).not.toContain('500 credits')
+    expect((await order()).location).toContain('/p/session/')
+    const invoice = stripe.paidBy(session).subscription?.latest_invoice
+    const [paid] = stripe.objects.list('invoice_payment', ['invoice', invoice as string]) as unknown as {
+      payment: { payment_intent: string }
+    }[]
+    stripe.settle(paid?.payment.payment_intent as string, true)
+    await until(async () => shopIn((await get()).html).includes('then it renews'), 'the money')
+    await until(async () => textOf((await get()).html).includes('500 credits'), 'the credits')
   })
 })
 

@@ -94,6 +94,8 @@ const Own = ({ of: { plan, status, paidUntil, endsAt } }: { of: OwnSubscription 
         words.paused
       ) : status === 'past_due' || status === 'unpaid' ? (
         <span class="bad">{words.failed}</span>
+      ) : status === 'pending' ? (
+        words.underway
       ) : endsAt ? (
         words.ends(<Moment at={endsAt} only="date" />)
       ) : (

@@ -63,6 +63,7 @@ export const billing: Texts['billing'] = {
     isNew: 'Danke. Deine Zahlung wird bestätigt, das dauert ein paar Sekunden; diese Seite lädt sich von selbst neu.',
     unknownPlan: 'Ein Abo, das hier nicht bekannt ist',
     paused: 'pausiert. Es wird nichts abgebucht, und es kommen keine Credits.',
+    underway: 'deine Zahlung ist unterwegs, das kann bei deiner Bank Tage dauern. Credits kommen, sobald sie da ist.',
     failed:
       'die letzte Zahlung ist fehlgeschlagen. Gib eine andere Karte an, sonst endet das Abo an dem Tag, der oben steht.',
     ends: (date) => <>endet am {date}.</>,

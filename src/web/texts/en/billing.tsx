@@ -66,6 +66,7 @@ export const billing = {
     isNew: 'Thank you. Your payment is being confirmed, which takes a few seconds; this page loads itself again.',
     unknownPlan: 'A plan that is not known here',
     paused: 'paused. Nothing is collected, and no credits come.',
+    underway: 'your payment is on its way, which may take your bank days. Credits come when it is there.',
     failed: 'the last payment failed. Give another card, or the plan ends on the date above.',
     ends: (date: ComponentChildren): ComponentChildren => <>ends on {date}.</>,
     renews: (date: ComponentChildren): ComponentChildren => <>paid until {date}, then it renews.</>,
