@@ -70,7 +70,7 @@ export async function stripeProvider(options: StripeOptions): Promise<PaymentPro
         const isPlan = 'plan' in item
         // Who opened two pages must not pay for two subscriptions, nor who paid so lately that nobody here knows it.
         if (isPlan) {
-          await expireSessions(stripe, customer, 'subscription')
+          await expireAll(stripe, await openSessions(stripe, customer, 'subscription'))
           if (await hasSubscription(stripe, customer))
             throw new PaymentProviderFailure(`${customer} pays for a subscription already`, { reason: 'subscribed' })
         }
@@ -83,7 +83,7 @@ export async function stripeProvider(options: StripeOptions): Promise<PaymentPro
           ...(language !== undefined && { locale: language as Stripe.Checkout.SessionCreateParams.Locale }),
           ...taxesOf(tax, isPlan),
         })
-        return requiredUrl(url)
+        return requiredUrl(isPlan ? ((await newestOnly(stripe, customer)) ?? url) : url)
       }),
 
     portal: (customer, page) => asked(async () => requiredUrl(await openPortal(customer, page))),
@@ -101,7 +101,7 @@ export async function stripeProvider(options: StripeOptions): Promise<PaymentPro
 
     cancelAll: (customer) =>
       asked(async () => {
-        await expireSessions(stripe, customer)
+        await expireAll(stripe, await openSessions(stripe, customer))
         for (const { id } of await runningOf(stripe, customer)) await orNone(stripe.subscriptions.cancel(id))
       }),
   }
@@ -163,12 +163,23 @@ const runningOf = async (stripe: Stripe, customer: string): Promise<Stripe.Subsc
 const hasSubscription = async (stripe: Stripe, customer: string): Promise<boolean> =>
   (await runningOf(stripe, customer)).some(({ status }) => status !== 'incomplete' && status !== 'incomplete_expired')
 
-/** Ends pages on which somebody could still pay. */
-async function expireSessions(stripe: Stripe, customer: string, mode?: 'subscription'): Promise<void> {
+/** Pages on which somebody could still pay. */
+async function openSessions(stripe: Stripe, customer: string, mode?: 'subscription') {
   const open = await orNone(allOf(stripe.checkout.sessions.list({ customer, status: 'open', limit: 100 })))
-  const those = open?.filter((it) => mode === undefined || it.mode === mode) ?? []
+  return open?.filter((it) => mode === undefined || it.mode === mode) ?? []
+}
+
+async function expireAll(stripe: Stripe, sessions: readonly Stripe.Checkout.Session[]): Promise<void> {
   // One that was paid or expired just now is refused.
-  for (const { id } of those) await stripe.checkout.sessions.expire(id).catch(ignoreRefusal)
+  for (const { id } of sessions) await stripe.checkout.sessions.expire(id).catch(ignoreRefusal)
+}
+
+/** Of orders at the same moment each has made a page: all are led to the same, and the others end. */
+async function newestOnly(stripe: Stripe, customer: string): Promise<string | null | undefined> {
+  const open = await openSessions(stripe, customer, 'subscription')
+  const [newest, ...others] = open.toSorted((one, other) => other.created - one.created || (one.id < other.id ? -1 : 1))
+  await expireAll(stripe, others)
+  return newest?.url
 }
 
 function ignoreRefusal(error: unknown): void {

@@ -314,6 +314,15 @@ describe('checkout', () => {
     expect(stripe.pay(pack).payment_status).toBe('paid')
   })
 
+  it('of a plan that is ordered several times at the same moment has one page', async () => {
+    const { stripe, orderPlan } = await givenCustomer()
+    const price = stripe.givenPrice({ every: 'month' }).id
+    const pages = await Promise.all(Array.from({ length: 5 }, () => orderPlan(price)))
+    const open = stripe.objects.list('checkout.session').filter((it) => (it as { status?: string }).status === 'open')
+    expect(open).toHaveLength(1)
+    expect(pages).toContain((open[0] as unknown as { url: string }).url)
+  })
+
   it('of a plan is refused to who pays for one already, until that has ended', async () => {
     const { stripe, orderPlan, orderPack, price, id } = await givenSubscription()
     await expect(orderPlan(price.id)).rejects.toThrow(/pays for a subscription already$/)
