@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { customerLoop } from '../core/billing/customer-loop.js'
+import { missedPurchases } from '../core/billing/missed-purchases.js'
 import { paymentLoop } from '../core/billing/payment-loop.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { paymentReceiver } from '../core/billing/receive.js'
@@ -28,16 +29,20 @@ export function startBilling(
   { db, onNotificationsLost }: Foundation,
   { metrics }: ProcessOptions,
 ): { readonly routes: BillingOptions; stop(): Promise<void> } {
-  const receiver = paymentReceiver(provider, paymentEventStore(db), paymentFaultStore(db))
-  const loop = paymentLoop({ queue: paymentQueue(db, { graceDays }), provider, log })
+  const [faults, queue] = [paymentFaultStore(db), paymentQueue(db, { graceDays })]
+  const receiver = paymentReceiver(provider, paymentEventStore(db), faults)
+  const loop = paymentLoop({ queue, provider, log })
+  const purchases = missedPurchases({ provider, queue, faults, log })
   const missed = onNotificationsLost('payment events are worked off late')
   const notices = listenTo(config.databaseListenUrl, PAYMENT_DUE, () => void loop.workOffDue(), missed)
   const customers = customerLoop(customerChanges(db), provider, log)
   loop.start()
   customers.start()
+  purchases.start()
   return {
     routes: { provider: provider.name, receiver: metrics?.payments(receiver) ?? receiver },
     async stop() {
+      purchases.stop()
       await Promise.all([notices.close(), loop.stop(ANSWERS_MS), customers.stop(ANSWERS_MS)])
     },
   }

@@ -8,6 +8,7 @@ import {
   type PaymentEvent,
   type PaymentProvider,
   PaymentProviderFailure,
+  type Purchase,
 } from '../../src/core/billing/payment-provider.js'
 
 const TOLERANCE_MS = 300_000
@@ -15,6 +16,8 @@ const TOLERANCE_MS = 300_000
 export interface MemoryPayments extends PaymentProvider {
   readonly subscriptions: Map<string, PaidSubscription>
   readonly payments: Map<string, Payment>
+  /** All that was ever bought. */
+  readonly purchases: Purchase[]
   /** Of which accounts it was told, in order. */
   readonly told: { readonly customer: string; readonly account: PayingAccount }[]
   /** Customers whose subscriptions were ended. */
@@ -42,6 +45,7 @@ export function memoryPayments(secret = 'secret'): MemoryPayments {
     name: 'stripe',
     subscriptions: new Map(),
     payments: new Map(),
+    purchases: [],
     told: [],
     canceled: [],
     asked: [],
@@ -57,6 +61,10 @@ export function memoryPayments(secret = 'secret'): MemoryPayments {
     portal: async () => 'http://stripe.test/portal',
     subscription: (id) => answer(`subscription ${id}`, () => it.subscriptions.get(id)),
     payment: (id) => answer(`payment ${id}`, () => it.payments.get(id)),
+    purchasesSince: async () => {
+      if (it.isAway) throw new PaymentProviderFailure('Nobody answers.')
+      return [...it.purchases]
+    },
     cancelAll: (customer) =>
       answer(`cancel ${customer}`, () => {
         it.canceled.push(customer)

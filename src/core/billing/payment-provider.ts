@@ -59,6 +59,12 @@ export interface PaymentProvider {
   subscription(id: string): Promise<PaidSubscription | undefined>
   payment(id: string): Promise<Payment | undefined>
 
+  /**
+   * What was bought through `checkout` on pages that were opened since: to be asked for, whether an event has told of it or not.
+   * @throws PaymentProviderFailure
+   */
+  purchasesSince(moment: Date): Promise<readonly Purchase[]>
+
   /** Ends all subscriptions of a customer at once. @throws PaymentProviderFailure */
   cancelAll(customer: string): Promise<void>
 }
@@ -123,6 +129,13 @@ export interface PortalPage {
   readonly prices: readonly string[]
   /** Of the page, as a BCP 47 tag. */
   readonly language?: string
+}
+
+/** What somebody has bought; it may not be paid yet. */
+export interface Purchase {
+  readonly kind: 'subscription' | 'payment'
+  readonly id: string
+  readonly customer: string
 }
 
 /** What the provider tells of its own accord. */

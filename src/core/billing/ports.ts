@@ -1,4 +1,4 @@
-import type { PaidSubscription, Payment, PaymentEvent } from './payment-provider.js'
+import type { PaidSubscription, Payment, PaymentEvent, Purchase } from './payment-provider.js'
 
 /** What the provider is asked for; `cancellation`: all subscriptions of the customer of this ID are to end. */
 export type AskedKind = 'subscription' | 'payment' | 'cancellation'
@@ -52,6 +52,8 @@ export interface PaymentFaults {
 export interface PaymentQueue {
   /** What has been due for longest, for so many seconds; undefined: nothing is due. */
   claim(seconds: number): Promise<Asked | undefined>
+  /** Makes due what of this nothing is known of yet, of customers that accounts have. Resolves to how many. */
+  add(purchases: readonly Purchase[]): Promise<number>
   /** Does in one transaction what follows from an answer, unless there is a later one. */
   apply(asked: Asked, answer: Answer): Promise<Applied>
   /** It could not be asked for, or the answer not be applied: it is asked for again after so long. */

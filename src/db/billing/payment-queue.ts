@@ -40,6 +40,14 @@ const CLAIM = statement<Asked>('claim_payment_object')`
        WHERE ${OPEN_EVENTS} AND ${e.kind} = ${o.kind} AND ${e.objectId} = ${o.id})`,
   })}`
 
+// Who is no customer of an account here has bought something from another service of the same owner.
+const ADD = statement('add_found_purchases')`
+  INSERT INTO ${o} (kind, id, customer)
+  SELECT found.kind, found.id, found.customer
+    FROM unnest(${param('kinds')}::text[], ${param('ids')}::text[], ${param('customers')}::text[]) AS found (kind, id, customer)
+   WHERE EXISTS (SELECT FROM ${c} WHERE ${c.id} = found.customer AND ${c.userId} IS NOT NULL)
+  ON CONFLICT DO NOTHING`
+
 const IT = sql`${o.kind} = ${param('kind')}::text AND ${o.id} = ${param('id')}::text`
 /** Nobody else has claimed it since. */
 const THIS_CLAIM = sql`${IT} AND ${o.version} = ${param('version')}::bigint`
@@ -114,6 +122,12 @@ export function paymentQueue(
   const { pool } = db
   return {
     claim: (seconds) => CLAIM.first(pool, { seconds }),
+
+    add: async (purchases) => {
+      if (purchases.length === 0) return 0
+      const [kinds, ids] = [purchases.map(({ kind }) => kind), purchases.map(({ id }) => id)]
+      return ADD.count(pool, { kinds, ids, customers: purchases.map(({ customer }) => customer) })
+    },
 
     apply: (asked, answer) =>
       withTransaction(db, async (_tx, client) => {

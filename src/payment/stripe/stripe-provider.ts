@@ -4,11 +4,12 @@ import {
   type PaymentProvider,
   PaymentProviderFailure,
   type Price,
+  type Purchase,
 } from '../../core/billing/payment-provider.js'
 import { reasonOf } from '../../lib/causes.js'
 import { stripeCustomers } from './customers.js'
 import { portalSessions } from './portal.js'
-import { paymentEventOf } from './stripe-events.js'
+import { idOf, paymentEventOf } from './stripe-events.js'
 import { ACCOUNT, orNone, packMetadata, paymentState, subscriptionState } from './stripe-state.js'
 
 /** What this adapter was written for. Stripe keeps it for us when it brings out another. */
@@ -99,6 +100,14 @@ export async function stripeProvider(options: StripeOptions): Promise<PaymentPro
     subscription: (id) => asked(() => subscriptionState(stripe, id)),
     payment: (id) => asked(() => paymentState(stripe, id)),
 
+    purchasesSince: (moment) =>
+      asked(async () => {
+        const created = { gte: Math.floor(moment.getTime() / 1000) }
+        return (await allOf(stripe.checkout.sessions.list({ created, status: 'complete', limit: 100 }))).flatMap(
+          purchaseOf,
+        )
+      }),
+
     cancelAll: (customer) =>
       asked(async () => {
         await expireAll(stripe, await openSessions(stripe, customer))
@@ -162,6 +171,16 @@ const runningOf = async (stripe: Stripe, customer: string): Promise<Stripe.Subsc
 /** One whose first payment failed is none. */
 const hasSubscription = async (stripe: Stripe, customer: string): Promise<boolean> =>
   (await runningOf(stripe, customer)).some(({ status }) => status !== 'incomplete' && status !== 'incomplete_expired')
+
+/** None, if it is a page that somebody else has made. */
+function purchaseOf(session: Stripe.Checkout.Session): Purchase[] {
+  const customer = idOf(session.customer)
+  if (customer === null || session.metadata?.[ACCOUNT] === undefined) return []
+  const subscription = idOf(session.subscription)
+  if (session.mode === 'subscription')
+    return subscription === null ? [] : [{ kind: 'subscription', id: subscription, customer }]
+  return [{ kind: 'payment', id: idOf(session.payment_intent) ?? session.id, customer }]
+}
 
 /** Pages on which somebody could still pay. */
 async function openSessions(stripe: Stripe, customer: string, mode?: 'subscription') {

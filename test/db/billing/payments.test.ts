@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { missedPurchases } from '../../../src/core/billing/missed-purchases.js'
 import { paymentLoop } from '../../../src/core/billing/payment-loop.js'
 import type { PaidSubscription, Payment, PaymentEvent } from '../../../src/core/billing/payment-provider.js'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
@@ -6,6 +7,7 @@ import { periodStore } from '../../../src/db/accounts/subscription-periods.js'
 import { operatorSubscriptionStore } from '../../../src/db/accounts/subscriptions.js'
 import { billingCustomers } from '../../../src/db/billing/customers.js'
 import { paymentEventStore } from '../../../src/db/billing/payment-events.js'
+import { paymentFaultStore } from '../../../src/db/billing/payment-faults.js'
 import { paymentQueue } from '../../../src/db/billing/payment-queue.js'
 import { useDatabase } from '../../support/database.js'
 import { givenPlan } from '../../support/given-plan.js'
@@ -189,6 +191,52 @@ describe('an event', () => {
     await workOff()
     expect(await subscriptionOf(user)).toMatchObject({ plan })
     expect(await objectOf('subscription', paid.id)).toMatchObject({ failures: 0, failure: null })
+  })
+})
+
+describe('a purchase of which no event tells', () => {
+  const given = async () => {
+    const user = await givenAccount()
+    const { price, plan } = await givenPrice()
+    const paid = givenPaid(user.id, price)
+    await billingCustomers(context.db).remember(user.id, paid.customer.id)
+    const purchase = { kind: 'subscription', id: paid.id, customer: paid.customer.id } as const
+    provider.purchases.splice(0, Infinity, purchase)
+    const [queue, faults] = [paymentQueue(context.db, { graceDays: 3 }), paymentFaultStore(context.db)]
+    const { look } = missedPurchases({ provider, queue, faults, log: silentLog() })
+    return { user, plan, paid, look }
+  }
+  const faultsNow = async () =>
+    (await context.db.pool.query('SELECT sentence, times FROM payment_faults')).rows.map(({ times }) => times)
+
+  it('is found at the second look, applied, and shown to operators', async () => {
+    const { user, plan, paid, look } = await given()
+    provider.isAway = true
+    await look()
+    provider.isAway = false
+    await look()
+    expect(await objectOf('subscription', paid.id)).toBeUndefined()
+    await look()
+    await workOff()
+    expect(await subscriptionOf(user)).toMatchObject({ plan })
+    expect(await faultsNow()).toEqual([1])
+    await look()
+    await look()
+    expect(await faultsNow()).toEqual([1])
+  })
+
+  it('is none if its event has come meanwhile, or nobody here is its customer', async () => {
+    const { user, plan, paid, look } = await given()
+    await context.db.pool.query('DELETE FROM payment_faults')
+    const foreign = { kind: 'payment', id: id('pi'), customer: id('cus') } as const
+    provider.purchases.push(foreign)
+    await look()
+    await toldOf(paid)
+    await look()
+    await workOff()
+    expect(await subscriptionOf(user)).toMatchObject({ plan })
+    expect(await objectOf('payment', foreign.id)).toBeUndefined()
+    expect(await faultsNow()).toEqual([])
   })
 })
 

@@ -358,6 +358,28 @@ describe('checkout', () => {
   })
 })
 
+describe('what was bought', () => {
+  it('since a moment is found without an event: plans and packs, paid or on their way, but not what others sell', async () => {
+    const { stripe, provider, customer, orderPlan, orderPack } = await givenCustomer()
+    const start = new Date('2026-01-31T11:00:00Z')
+    const plan = stripe.pay(await orderPlan(stripe.givenPrice({ every: 'month' }).id))
+    const packs = (['works', 'takes_days', 'coupon'] as const).map(async (how) =>
+      stripe.pay(await orderPack(stripe.givenPrice().id), how),
+    )
+    await orderPack(stripe.givenPrice().id)
+    const found = [
+      { kind: 'subscription', id: plan.subscription, customer },
+      ...(await Promise.all(packs)).map((it) => ({ kind: 'payment', id: it.payment_intent ?? it.id, customer })),
+    ]
+    const foreign = stripe.pay(await orderPack(stripe.givenPrice().id))
+    Object.assign(foreign, { metadata: {} })
+    const purchases = await provider.purchasesSince(start)
+    expect(purchases).toHaveLength(4)
+    expect(purchases).toEqual(expect.arrayContaining(found))
+    expect(await provider.purchasesSince(new Date('2026-02-01T12:00:00Z'))).toEqual([])
+  })
+})
+
 describe('a subscription', () => {
   it('is paid until the end of the period whose invoice is paid, not of the one that has begun', async () => {
     const { now, advanceTo, customer, price, id } = await givenSubscription()

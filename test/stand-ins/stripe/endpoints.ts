@@ -277,7 +277,7 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
       'checkout.session',
       '/v1/checkout/sessions',
       ['payment_intent', 'customer'],
-      ofStatus,
+      (it, form) => ofStatus(it, form) && it.created >= Number(textOf(fieldsOf(form, 'created'), 'gte') ?? 0),
     ),
     'GET checkout/sessions/:id': one('checkout.session'),
     'POST checkout/sessions/:id/expire': (_, id) => {
