@@ -30,6 +30,22 @@ describe('ordinary prompts', () => {
     expect(flagged.length, figures).toBeLessThanOrEqual(prompts.length / 200)
   })
 
+  it('may name any size of an image, which is no word in digits', async () => {
+    const moderator = createModerator({})
+    const sides = [256, 350, 353, 512, 530, 1024, 1080, 1350, 1353, 1536, 5350, 7680]
+    const sizes = sides.flatMap((width) => sides.flatMap((height) => [`${width}x${height}`, `${width} × ${height}px`]))
+    for (const size of [...sizes, '1080Х1350', '1080X1350p'])
+      expect(
+        await moderator.review({ prompt: `children on a swing, ${size}`, negativePrompt: '', nsfwModel: true }),
+        size,
+      ).toEqual({ flagged: false })
+    for (const word of ['53x', '53x10', 's3x', '53xy', '353xy1080'])
+      expect(
+        await moderator.review({ prompt: `children, ${word}`, negativePrompt: '', nsfwModel: true }),
+        word,
+      ).toMatchObject({ flagged: true })
+  })
+
   it('may exclude what is wrong with clothes, or nudity, from a picture of a child', async () => {
     const moderator = createModerator({})
     for (const variant of withNegatives('ordinary-negatives.txt'))

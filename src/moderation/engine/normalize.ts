@@ -15,6 +15,9 @@ const STRAY_SOUND_MARK = /(?<![\u3041-\u30ff])[\u3099\u309a]+/gu
 // Every repetition is bounded, so that no text makes these expressions slow.
 const WEIGHT = /(?<!\bage[sd]?[ ]?):[ \t]{0,4}[-+]?\d{0,4}\.?\d{1,6}[ \t]{0,4}(?=[)\]}>])/gi
 const BREAK_KEYWORD = /\bBREAK\b/g
+// "1080x1350" is the size of an image, though "1350x" reads like a word whose letters are drawn as digits. Of fewer digits
+// it may be one: "53x10".
+const SIZE = /(?<![\p{L}\p{N}])\d{3,5}[ ]?[xх×][ ]?\d{3,5}(?:px|p)?(?![\p{L}\p{N}])/giu
 
 // "age < 18", "-18" and "sub-16" are words, where they are all between two commas: not "-18 degrees", nor "steps < 18".
 const BELOW =
@@ -71,6 +74,7 @@ export function readingsOf(text: string): string[] {
     undisguise(reading)
       .replace(WEIGHT, '')
       .replace(BREAK_KEYWORD, ' ')
+      .replace(SIZE, ' ')
       .replace(BELOW, '$1$2 under ')
       .replace(DRAWN_LETTER, (drawn) => DRAWN[drawn] as string),
   )
