@@ -26,6 +26,14 @@ const branching = z.tuple([
   z.object({ options: z.array(z.object({ key: z.string(), inputs: inputsOfClass.partial() })) }),
 ])
 
+const wholeNumber = z.tuple([z.literal('INT'), z.object({ min: z.number().nullish(), max: z.number() })], z.unknown())
+
+/** The numbers that an input takes, both ends among them. */
+export interface Range {
+  readonly min: number
+  readonly max: number
+}
+
 /** What a server says of a class of nodes. */
 export interface NodeClass {
   /** The names of the inputs that a node must have. */
@@ -34,6 +42,8 @@ export interface NodeClass {
   readonly choices: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** By the name of an input that is a choice: what each choice needs, whose names begin with its own and a dot. */
   readonly branches: ReadonlyMap<string, ReadonlyMap<string, NodeClass>>
+  /** By the name of an input that takes whole numbers. */
+  readonly ranges: ReadonlyMap<string, Range>
 }
 
 /** A path with slashes: Windows has others. */
@@ -54,6 +64,10 @@ function classOf(required: Readonly<Record<string, unknown>>, optional: object, 
     const listed = choices.safeParse(spec).data
     return listed ? [[input, new Map(listed.map((choice) => [slashed(choice), choice]))] as const] : []
   })
+  const ranges = specs.flatMap(([input, spec]) => {
+    const [, limits] = wholeNumber.safeParse(spec).data ?? []
+    return limits ? [[input, { min: limits.min ?? 0, max: limits.max }] as const] : []
+  })
   const keys = branches.map(
     ([input, options]) => [input, new Map([...options.keys()].map((key) => [slashed(key), key]))] as const,
   )
@@ -61,6 +75,7 @@ function classOf(required: Readonly<Record<string, unknown>>, optional: object, 
     required: Object.entries(required).flatMap(([input, spec]) => (isNeeded(spec) ? [`${before}${input}`] : [])),
     choices: new Map([...lists, ...keys]),
     branches: new Map(branches),
+    ranges: new Map(ranges),
   }
 }
 

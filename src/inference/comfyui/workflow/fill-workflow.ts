@@ -1,6 +1,7 @@
 import type { GenerationParameters } from '../../../core/generations/generation.js'
 import { inertTextForWildcards } from '../../inert-text.js'
 import type { ServerSampler } from '../../samplers.js'
+import type { Range } from '../node-classes.js'
 import { type Binding, type BoundWorkflow, slotsOf } from './bind-workflow.js'
 import { numberAt, numberOf } from './node-values.js'
 import { tagReaders } from './tag-readers.js'
@@ -19,6 +20,8 @@ export interface Workflow extends Pick<BoundWorkflow, 'graph'> {
   readonly binding: Omit<Binding, 'scale'>
   /** What the file itself draws, from which other sizes and steps are scaled. */
   readonly defaults: Pick<BoundWorkflow['defaults'], 'width' | 'height' | 'steps'>
+  /** By the slot of a seed: what the server says that this node takes; it refuses others. */
+  readonly seedRanges?: ReadonlyMap<string, Range>
 }
 
 /** One prompt for ComfyUI. */
@@ -40,7 +43,7 @@ export interface Graph {
  * @param sampler undefined where the workflow's own stays
  */
 export function fillWorkflow(
-  { graph, binding, defaults }: Workflow,
+  { graph, binding, defaults, seedRanges }: Workflow,
   asked: GenerationParameters,
   sampler: ServerSampler | undefined,
   seeds: readonly number[],
@@ -59,7 +62,7 @@ export function fillWorkflow(
       if (nodes.has(nameOf(id))) continue
       const filled = Object.entries(inputs).map(([input, value]) => {
         const key = keyOf([id, input])
-        if (seedSlots.has(key)) return [input, seed]
+        if (seedSlots.has(key)) return [input, within(seedRanges?.get(key), seed)]
         if (values.has(key)) return [input, values.get(key)]
         const wire = wireOf(value)
         return [input, wire ? [nameOf(wire[0]), wire[1]] : value]
@@ -85,6 +88,13 @@ export function fillWorkflow(
 }
 
 const keyOf = (slot: Slot) => JSON.stringify(slot)
+
+/** A seed that is too large begins anew: the same one becomes the same each time. */
+function within({ min, max }: Range = { min: 0, max: Number.POSITIVE_INFINITY }, seed: number): number {
+  if (seed >= min && seed <= max) return seed
+  const first = Math.max(min, 0)
+  return first + (seed % (max - first + 1))
+}
 
 /** Undefined where another node makes its steps. */
 function stepsOf(nodes: WorkflowGraph, sampler: string): number | undefined {

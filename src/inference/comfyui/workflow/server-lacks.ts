@@ -38,7 +38,7 @@ const loadersOf = ({ class_type, inputs }: WorkflowNode): string[] =>
   )
 
 /**
- * The workflow with the server's own spelling of files, and what the server lacks, a sentence each. Undefined while not
+ * The workflow with the server's own spelling of files and the seeds that its nodes take, and what the server lacks, a sentence each. Undefined while not
  * all that is needed is known.
  */
 export function fitted(document: WorkflowDocument, classOf: ClassOf) {
@@ -81,7 +81,13 @@ export function fitted(document: WorkflowDocument, classOf: ClassOf) {
     })
     graph[id] = { ...node, inputs: Object.fromEntries(inputs) }
   }
-  return { workflow: { ...document, graph }, lacks }
+  const seedRanges = new Map(
+    document.binding.seed.flatMap(([id, input]) => {
+      const range = classOf(graph[id]?.class_type ?? '')?.ranges.get(input)
+      return range ? [[keyOf([id, input]), range] as const] : []
+    }),
+  )
+  return { workflow: { ...document, graph, seedRanges }, lacks }
 }
 
 /** The files that the server lists for a field in an object, also by their name without a folder where only one has it. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { describedClass } from '../../../../src/inference/comfyui/node-classes.js'
+import { fillWorkflow } from '../../../../src/inference/comfyui/workflow/fill-workflow.js'
 import { fitted } from '../../../../src/inference/comfyui/workflow/server-lacks.js'
 import { workflowDocument } from '../../../../src/inference/comfyui/workflow/workflow-definition.js'
 import { bound, type GivenGraph, node, sampler, textToImage } from './given-graphs.js'
@@ -9,6 +10,11 @@ const growing = (min: number) => [
   { template: { input: { required: { it: ['STRING', {}] } }, prefix: 'value_', min, max: 9 } },
 ]
 const list = (...options: string[]) => ['COMBO', { multiselect: false, options }]
+
+const GIVEN = {
+  ...{ prompt: 'a dog', negativePrompt: '', width: 512, height: 512, steps: 5, cfgScale: 3 },
+  sampler: 'euler',
+} as const
 
 /** What a server lacks whose classes have these inputs, and all others none. */
 const lacks = (graph: GivenGraph, classes: Record<string, object>) =>
@@ -110,4 +116,30 @@ it('every file that is chosen of one list is compared', () => {
   expect(lacks(graph, { Stack: { several: list('ink.safetensors') } })).toEqual([
     expect.stringContaining('It has no "gone.safetensors" for several'),
   ])
+})
+
+it.each<[string, { min: number; max: number }, number[]]>([
+  ['of 31 bits', { min: 0, max: 2147483647 }, [7, 2147483647, 0, 2147483647]],
+  ['up to 2048 only', { min: 0, max: 2048 }, [7, 511, 512, 1023]],
+  ['from 1 on', { min: 1, max: 10 }, [7, 8, 9, 6]],
+  ['below zero, too', { min: -1125899906842624, max: 1125899906842624 }, [7, 2147483647, 2147483648, 4294967295]],
+])('a node that takes seeds %s gets no other, and the sampler gets the whole', (_, range, expected) => {
+  const graph = textToImage({
+    '3': sampler(),
+    '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+    '40': node('Wildcards', { text: 'a cat', seed: 1 }, 'seed'),
+  })
+  const classes: Record<string, object> = {
+    Wildcards: { text: ['STRING'], seed: ['INT', { default: 0, ...range }] },
+    KSampler: { seed: ['INT', { default: 0, min: 0, max: 18446744073709552000 }] },
+  }
+  const fit = fitted(workflowDocument(bound(graph), 1), (name) =>
+    describedClass.parse({ input: { required: classes[name] ?? {} } }),
+  )
+  const seeds = [7, 2147483647, 2147483648, 4294967295]
+  const { nodes, images } = fillWorkflow(fit?.workflow as never, GIVEN, undefined, seeds, 'attempt')
+  const inputsOf = (name: string) => Object.values(nodes).flatMap((it) => (it.class_type === name ? [it.inputs] : []))
+  expect(inputsOf('Wildcards').map(({ seed }) => seed)).toEqual(expected)
+  expect(inputsOf('KSampler').map(({ seed }) => seed)).toEqual(seeds)
+  expect(images.map(({ seed }) => seed)).toEqual(seeds)
 })
