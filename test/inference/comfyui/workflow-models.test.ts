@@ -221,6 +221,11 @@ describe('what a workflow does each time', () => {
     for (const [type, message] of [
       ['ValueError', 'too few sigmas'],
       ['ModuleNotFoundError', "No module named 'insightface'"],
+      // Nodes that read what the editor alone sends along.
+      ['TypeError', "'NoneType' object is not subscriptable"],
+      ['KeyError', "'workflow'"],
+      ['AttributeError', "'NoneType' object has no attribute 'shape'"],
+      ['NameError', "name 'comfy' is not defined"],
       ['RuntimeError', 'mat1 and mat2 shapes cannot be multiplied (77x2048 and 768x320)'],
       ['RuntimeError', 'The size of tensor a (64) must match the size of tensor b (96) at non-singleton dimension 3'],
     ] as const)
