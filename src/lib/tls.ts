@@ -55,16 +55,33 @@ const UNKNOWN_AUTHORITY =
 /**
  * Why a server's TLS was refused, or ours by it, and what to do about it.
  * @param server its name for people @param variable the one whose URL leads to it
+ * @param namedBy who named a host; undefined: the URL
  */
-export function tlsRefusal(error: unknown, server: string, variable: string): string | undefined {
+export function tlsRefusal(
+  error: unknown,
+  server: string,
+  variable: string,
+  namedBy: (host: string | undefined) => NamedBy | undefined = () => undefined,
+): string | undefined {
   for (const cause of causesOf(error)) {
-    const sentence = sentenceFor(cause, server, variable)
+    const sentence = sentenceFor(cause, server, variable, namedBy)
     if (sentence) return sentence
   }
   return undefined
 }
 
-function sentenceFor({ code = '', message, thrown }: Cause, server: string, variable: string): string | undefined {
+/** Who told where a server is, and how to have them tell a name of its certificate. */
+export interface NamedBy {
+  readonly who: string
+  readonly mend: string
+}
+
+function sentenceFor(
+  { code = '', message, thrown }: Cause,
+  server: string,
+  variable: string,
+  namedBy: (host: string | undefined) => NamedBy | undefined,
+): string | undefined {
   if (UNKNOWN_AUTHORITY.test(code))
     return `The certificate of ${server} was not signed by an authority that is known here (${code}): add sslrootcert=/path/to/ca.pem to ${variable}, with the certificate of the authority, or the server's own if it signed itself.`
   if (code === 'CERT_HAS_EXPIRED')
@@ -74,6 +91,9 @@ function sentenceFor({ code = '', message, thrown }: Cause, server: string, vari
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const { host, cert } = thrown as { readonly host?: string; readonly cert?: PeerCertificate }
     const names = cert?.subjectaltname ?? cert?.subject.CN ?? 'another host'
+    const other = namedBy(host)
+    if (other)
+      return `The certificate of ${server} is for ${names} and not for ${host}, as ${other.who} call it: ${other.mend}, or give ${server} a certificate for this one.`
     return `The certificate of ${server} is for ${names} and not for ${host}: write a host that it names into ${variable}, or give ${server} a certificate for this one.`
   }
   if (message === 'The server does not support SSL connections' || code === 'ERR_SSL_WRONG_VERSION_NUMBER')

@@ -1,10 +1,11 @@
 import type { Duplex } from 'node:stream'
 import { type Cluster, Redis } from 'ioredis'
 import { reasonOf } from '../lib/causes.js'
-import { noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
+import { type NamedBy, noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
 import {
   firstNodeOf,
   isCluster,
+  isNamedInUrl,
   leadsToCluster,
   masterNodes,
   type NodeOptions,
@@ -115,7 +116,7 @@ async function connected(redis: RedisClient, timeoutMs: number): Promise<void> {
     const refused = (error: Error) => {
       // A cluster says so when no node would tell it the slots, with what the last one said.
       const cause = (error as { lastNodeError?: Error }).lastNodeError ?? error
-      const sentence = redisRefusal(cause)
+      const sentence = redisRefusal(cause, redis)
       if (sentence) end(() => reject(new Error(sentence, { cause })))
     }
     const late = async () => {
@@ -144,7 +145,7 @@ async function askAlone(options: NodeOptions, refused: (error: Error) => void): 
 const ONLY_TLS = 'Redis takes no connection without TLS at that port: let REDIS_URL begin with rediss://.'
 
 /** The sentence for a login or TLS that Redis or we refused; undefined for any other error. */
-const redisRefusal = (error: Error): string | undefined =>
+const redisRefusal = (error: Error, redis: RedisClient): string | undefined =>
   SENTINELS_AWAY.test(error.message)
     ? sentinelRefusal(error)
     : REFUSED_LOGIN.test(error.message)
@@ -157,7 +158,21 @@ const redisRefusal = (error: Error): string | undefined =>
             ? 'Redis has no database with the number at the end of REDIS_URL: correct it.'
             : /cluster support disabled/.test(error.message)
               ? 'REDIS_URL says that Redis is a cluster, but it is a single one: leave ?cluster= out.'
-              : tlsRefusal(error, 'Redis', 'REDIS_URL')
+              : tlsRefusal(error, 'Redis', 'REDIS_URL', (host) => namedBy(redis, host))
+
+/** Who named a host, and how they come to name another; undefined: the URL. */
+function namedBy(redis: RedisClient, host: string | undefined): NamedBy | undefined {
+  if (isCluster(redis)) return isNamedInUrl(redis, host) ? undefined : BY_CLUSTER
+  return redis.options.sentinels ? BY_SENTINELS : undefined
+}
+const BY_CLUSTER: NamedBy = {
+  who: 'the nodes of the cluster',
+  mend: 'let them announce a name of the certificate (cluster-announce-hostname NAME and cluster-preferred-endpoint-type hostname)',
+}
+const BY_SENTINELS: NamedBy = {
+  who: 'the sentinels',
+  mend: 'let them use a name of the certificate (sentinel resolve-hostnames yes and sentinel announce-hostnames yes, and replica-announce-ip NAME on each Redis)',
+}
 
 // The default backs off up to 20 s, which would add to every outage.
 const retryStrategy = (attempt: number) => Math.min(100 * attempt, 500)
@@ -243,7 +258,7 @@ export function redisProblem(redis: RedisClient, prefix: string): () => Promise<
       await redis.eval(WRITE, 1, isCluster(redis) ? `{${prefix}}:check` : `${prefix}:check`)
       return await evictionProblem(redis)
     } catch (error) {
-      return sentenceOf(redis.status === 'ready' ? error : lost)
+      return sentenceOf(redis.status === 'ready' ? error : lost, redis)
     }
   }
 }
@@ -258,11 +273,11 @@ async function evictionProblem(redis: RedisClient): Promise<string | undefined> 
   return undefined
 }
 
-function sentenceOf(error: unknown): string {
+function sentenceOf(error: unknown, redis: RedisClient): string {
   const { name = '', message = '' } = (error ?? {}) as Partial<Error>
   const known = REFUSALS[message.split(' ', 1)[0] ?? '']
   if (known) return `${known}. ${WITHOUT}`
-  const refusal = error instanceof Error && redisRefusal(error)
+  const refusal = error instanceof Error && redisRefusal(error, redis)
   if (refusal) return `${refusal} ${WITHOUT}`
   if (name === 'ReplyError') return `Redis refuses what it is asked (${message}): look into its log. ${WITHOUT}`
   const why = error === undefined ? '' : ` (${reasonOf(error)})`

@@ -18,14 +18,18 @@ const MAX_LISTENERS = 30
 /** Without it ioredis learns of a failover from errors alone, and a node that hangs answers with none. */
 const LOOK_EVERY_MS = 5000
 
-/** Of each cluster that was opened, a node that its URL names. */
-const firstNodes = new WeakMap<Cluster, { readonly host: string; readonly port: number }>()
+/** Of each cluster that was opened, the nodes that its URL names. */
+const namedNodes = new WeakMap<Cluster, readonly { readonly host: string; readonly port: number }[]>()
 
 /** How to ask a node that the URL names by itself. */
 export const firstNodeOf = (cluster: Cluster): NodeOptions => ({
   ...cluster.options.redisOptions,
-  ...firstNodes.get(cluster),
+  ...namedNodes.get(cluster)?.[0],
 })
+
+/** Whether the URL names a node by this host; the others are called as the nodes announce themselves. */
+export const isNamedInUrl = (cluster: Cluster, host: string | undefined): boolean =>
+  namedNodes.get(cluster)?.some((node) => node.host === host) ?? false
 
 /**
  * Opens a cluster by any of the nodes that the URL names; the others it finds itself.
@@ -56,7 +60,7 @@ export function openCluster(url: string, options: NodeOptions, retryStrategy: (a
       ...(password && { password: decodeURIComponent(password) }),
     },
   })
-  if (nodes[0]) firstNodes.set(cluster, nodes[0])
+  namedNodes.set(cluster, nodes)
   // BullMQ's queues and workers listen on it, too.
   return cluster.setMaxListeners(MAX_LISTENERS)
 }

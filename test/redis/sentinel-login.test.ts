@@ -146,6 +146,30 @@ describe.skipIf(!redisAvailable)('sentinels with TLS', () => {
   })
 })
 
+describe.skipIf(!redisAvailable)('a master with TLS', () => {
+  it('is reached where the sentinels call it as its certificate does; otherwise the start says how they come to', async () => {
+    const authority = await makeCertificate('authority.test')
+    const ca = join(directory, 'ca.pem')
+    await writeFile(ca, authority.cert)
+    const master = await start([], {})
+    const proxy = await startTlsProxy(
+      `redis://127.0.0.1:${master}`,
+      await makeCertificate('localhost', { by: authority }),
+    )
+    closers.push(() => proxy.close())
+    const secure = Number(new URL(proxy.through('redis://x')).port)
+    const urlOf = (sentinel: number) =>
+      `rediss://easel/0?sentinels=127.0.0.1:${sentinel}&sentinel_tls=false&sslrootcert=${ca}`
+    const names = ['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes']
+    const named = await start([...names, `sentinel monitor easel localhost ${secure} 1`], {})
+    expect((await begun(urlOf(named))).status).toBe('ready')
+    const unnamed = await start([`sentinel monitor easel 127.0.0.1 ${secure} 1`], {})
+    expect(await refusal(urlOf(unnamed))).toMatch(
+      /^The certificate of Redis is for DNS:localhost and not for 127\.0\.0\.1, as the sentinels call it: /,
+    )
+  })
+})
+
 describe.skipIf(!redisAvailable)('a connection whose certificate is refused', () => {
   // Node emits the server's alert about it on a connection that it has ended already, if that arrives in time.
   it.each([
