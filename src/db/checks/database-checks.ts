@@ -59,12 +59,8 @@ function stateOf(error: unknown): string | undefined {
 /** Wrong user, password or database, or one that was never migrated. */
 const MENDED_BY_HAND = /^(28|3D|42)/
 
-/** The database itself is of no use; the message is one sentence that says what to do. */
-class UnfitDatabase extends Error {}
-
 /** @throws Error with one sentence where waiting does not help */
 export function requireOutage(error: unknown, variable = 'DATABASE_URL'): void {
-  if (error instanceof UnfitDatabase) throw error
   const sentence = databaseRefusal(error, variable)
   const isByHand = MENDED_BY_HAND.test(stateOf(error) ?? '') || (sentence && sqlState(error) === undefined)
   if (isByHand || loginRefusal(error) || !isOutage(error))
@@ -74,27 +70,34 @@ export function requireOutage(error: unknown, variable = 'DATABASE_URL'): void {
 /** SQL_ASCII keeps what it gets. */
 const ENCODINGS = ['UTF8', 'SQL_ASCII']
 
-/** @throws Error with one sentence where the database could not keep every character of a prompt */
-export async function requireEncoding(on: Queryable): Promise<void> {
+/** One sentence where the database could not keep every character of a prompt. */
+async function encodingProblem(on: Queryable): Promise<string | undefined> {
   const { rows } = await on.query({ text: 'SHOW server_encoding' })
   const { server_encoding: encoding } = rows[0]
-  if (!ENCODINGS.includes(encoding))
-    throw new UnfitDatabase(
-      `The database has the encoding ${encoding}, which lacks most characters: create it anew with the encoding UTF8 (createdb -T template0 -E UTF8).`,
-    )
+  return ENCODINGS.includes(encoding)
+    ? undefined
+    : `The database has the encoding ${encoding}, which lacks most characters: create it anew with the encoding UTF8 (createdb -T template0 -E UTF8).`
+}
+
+/** @throws Error with one sentence where the database could not keep every character of a prompt */
+export async function requireEncoding(on: Queryable): Promise<void> {
+  const problem = await encodingProblem(on)
+  if (problem) throw new Error(problem)
 }
 
 /** @throws Error with one sentence, though not for a Postgres that is only down: that does not stop the start */
 export async function requireUsableDatabase({ pool }: Database): Promise<void> {
-  let migrated = true
+  let problem: string | undefined
   try {
-    await requireEncoding(pool)
-    await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
-    migrated = await isMigrated(pool)
+    problem = await encodingProblem(pool)
+    if (!problem) {
+      await queryOnce(pool, sql`SELECT FROM ${generations}, ${backends}, ${leases} LIMIT 0`)
+      if (!(await isMigrated(pool))) problem = NOT_MIGRATED
+    }
   } catch (error) {
     requireOutage(error)
   }
-  if (!migrated) throw new Error(NOT_MIGRATED)
+  if (problem) throw new Error(problem)
 }
 
 /** Changes nothing, but fails where nothing could be written. */
