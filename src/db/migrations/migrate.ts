@@ -34,6 +34,17 @@ const TURN_MS = 250
 /** Rounds: a second or two. */
 const WORTH_TELLING = 2
 
+/**
+ * Postgres learns of a client that died from what it sends to it, which may be hours later amid a statement, or of a machine
+ * that is gone. Until then nobody else has the turn. Not every platform has these.
+ */
+const MISSED_SOON = [
+  'client_connection_check_interval = 1000',
+  'tcp_keepalives_idle = 20',
+  'tcp_keepalives_interval = 10',
+  'tcp_keepalives_count = 3',
+]
+
 /** Told in one sentence what is done or waited for. */
 type Tell = (line: string) => unknown
 
@@ -58,8 +69,9 @@ export async function migrateDatabase(
   await client.connect()
   try {
     await requireEncoding(client)
+    for (const setting of MISSED_SOON) await client.query(`SET ${setting}`).catch(() => undefined)
     for (let turn = 0; !(await hasTurn(client)); turn++) {
-      if (turn === 0) tell('Another "easel migrate" is at work: waiting for its end.')
+      if (turn === 0) tell(waitsFor(await holderOfTurn(client)))
       await delay(TURN_MS)
     }
     await client.query(`SET statement_timeout = 0; SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
@@ -87,8 +99,33 @@ function filesIn(folder: string): MigrationFile[] {
 }
 
 /** Polled: CREATE INDEX CONCURRENTLY and a process that waits for the lock would wait for each other. */
-const hasTurn = (client: pg.Client): Promise<boolean> =>
-  exists(client, sql`SELECT WHERE pg_try_advisory_lock(hashtext('easel:migrate'))`)
+const hasTurn = (client: pg.Client): Promise<boolean> => exists(client, sql`SELECT WHERE pg_try_advisory_lock(${TURN})`)
+const TURN = sql`hashtext('easel:migrate')`
+
+interface Holder {
+  readonly pid: number
+  readonly since: string
+  /** Null: by a socket, or none of our business. */
+  readonly address: string | null
+}
+
+async function holderOfTurn(client: pg.Client): Promise<Holder | undefined> {
+  const [holder] = await queryOnce<Holder>(
+    client,
+    sql`
+      SELECT pid, to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ') AS since, host(client_addr) AS address
+      FROM pg_locks JOIN pg_stat_activity USING (pid)
+      WHERE locktype = 'advisory' AND granted AND datname = current_database()
+        AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${TURN}::bigint`,
+  )
+  return holder
+}
+
+function waitsFor(holder: Holder | undefined): string {
+  if (!holder) return 'Another "easel migrate" is at work: waiting for its end.'
+  const from = holder.address === null ? '' : `from ${holder.address}, `
+  return `Another "easel migrate" is at work (${from}since ${holder.since}): waiting for its end. If it is gone, end its connection with SELECT pg_terminate_backend(${holder.pid})`
+}
 
 async function apply(client: pg.Client, { sql: statements, hash, folderMillis }: MigrationFile, tell: Tell) {
   const marked = statements[0]?.startsWith(NO_TRANSACTION)

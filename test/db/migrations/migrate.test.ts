@@ -13,6 +13,7 @@ import { runStore } from '../../../src/db/generations/run.js'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
 import { newMigration } from '../../../src/db/migrations/new-migration.js'
 import { patientDatabase, useDatabase } from '../../support/database.js'
+import { startFaultProxy } from '../../support/fault-proxy.js'
 import { givenGeneration, givenUser, givenWaiting } from '../../support/givens.js'
 import { createEmptyDatabase, createTestDatabase } from '../../support/services.js'
 import { until } from '../../support/until.js'
@@ -163,6 +164,37 @@ describe('a database that cannot keep every character', () => {
     const db = patientDatabase(url, 1)
     onTestFinished(() => db.pool.end())
     await expect(requireUsableDatabase(db)).rejects.toThrow(refusal)
+  })
+})
+
+describe('the turn of a migration', () => {
+  it('ends with a process that dies, also amid a statement', async () => {
+    const { url } = await createTestDatabase()
+    const client = await connected(url)
+    const network = await startFaultProxy(url)
+    onTestFinished(() => network.close())
+    const dying = migrateDatabase(network.through(url), await givenMigrations(['SELECT pg_sleep(600)']))
+    const died = dying.catch(() => 'died')
+    const sleeping = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
+    await until(async () => (await client.query(sleeping)).rowCount, 'the statement')
+    await network.refuse()
+    expect(await died).toBe('died')
+    expect(await migrateDatabase(url)).toEqual([])
+  })
+
+  it('is told of with who has it, and how to end that one', async () => {
+    const { url } = await createTestDatabase()
+    const holder = await connected(url)
+    await holder.query(`SELECT pg_advisory_lock(hashtext('easel:migrate'))`)
+    const { pid } = (await holder.query('SELECT pg_backend_pid() AS pid')).rows[0]
+    const told: string[] = []
+    const migrated = migrateDatabase(url, undefined, (line) => told.push(line))
+    await until(() => told.length > 0, 'a line')
+    expect(told[0]).toMatch(
+      new RegExp(`^Another "easel migrate" is at work \\(.*since .*\\): .* SELECT pg_terminate_backend\\(${pid}\\)`),
+    )
+    await holder.query(`SELECT pg_advisory_unlock(hashtext('easel:migrate'))`)
+    expect(await migrated).toEqual([])
   })
 })
 
