@@ -203,7 +203,9 @@ describe.skipIf(!redisAvailable)('what is wrong with a Redis', () => {
     return { admin, problem: redisProblem(redis, 'easel') }
   }
 
-  it.each<[string, RegExp, (admin: Redis) => unknown, (admin: Redis) => unknown]>([
+  type State = [string, RegExp, (admin: Redis) => unknown, (admin: Redis) => unknown]
+  const given = (...state: State) => state
+  it.each<State>([
     [
       'that is full',
       /^Redis has no memory left: raise its maxmemory\./,
@@ -228,6 +230,28 @@ describe.skipIf(!redisAvailable)('what is wrong with a Redis', () => {
       (it) => it.acl('SETUSER', 'default', 'resetkeys', '~other:*'),
       (it) => it.acl('SETUSER', 'default', 'allkeys'),
     ],
+    [
+      'whose user may write the keys of locks, and not those of the queue',
+      /^Redis gives the user in REDIS_URL too few rights: /,
+      (it) => it.acl('SETUSER', 'default', 'resetkeys', '~easel:*'),
+      (it) => it.acl('SETUSER', 'default', 'allkeys'),
+    ],
+    [
+      'whose user may not wait for jobs',
+      /^Redis gives the user in REDIS_URL too few rights: /,
+      (it) => it.acl('SETUSER', 'default', '-bzpopmin'),
+      (it) => it.acl('SETUSER', 'default', '+@all'),
+    ],
+    ...['xadd', 'hmset', 'zrange', 'time', 'ltrim'].map((name) =>
+      given(
+        `whose user may not run ${name}`,
+        new RegExp(
+          `^Redis does not let the user in REDIS_URL run ${name.toUpperCase()}: allow all commands and keys\\. `,
+        ),
+        (it) => it.acl('SETUSER', 'default', `-${name}`),
+        (it) => it.acl('SETUSER', 'default', '+@all'),
+      ),
+    ),
     [
       'that evicts',
       /^Redis may drop jobs and locks, because its maxmemory-policy is allkeys-lru: /,
