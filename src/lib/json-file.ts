@@ -21,7 +21,10 @@ const PICTURE = /^(\x89PNG|\xff\xd8|RIFF|GIF8)/
  * @param orPicture reads a picture as text, too, for a caller that has a sentence of its own about pictures
  * @throws FileFault for what is neither: to guess would store wrong letters
  */
-export function textOf(bytes: Buffer, { orPicture = false }: { readonly orPicture?: boolean | undefined } = {}): string {
+export function textOf(
+  bytes: Buffer,
+  { orPicture = false }: { readonly orPicture?: boolean | undefined } = {},
+): string {
   const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0)
   const encoding = mark === 0xfffe ? 'utf-16le' : mark === 0xfeff ? 'utf-16be' : 'utf-8'
   try {
