@@ -146,7 +146,7 @@ describe('migrate', () => {
     expect(both.map(({ stdout }) => JSON.parse(stdout).applied).sort()).toEqual([[], tags])
     const told = both.map(({ stderr }) => stderr.split('\n').slice(0, -1))
     expect(told.sort((one, other) => one.length - other.length)).toEqual([
-      ['Another "easel migrate" is at work: waiting for its end.'],
+      [expect.stringMatching(/^Another "easel migrate" is at work\b.*: waiting for its end\./)],
       tags.map((tag: string, n: number) => `Migration ${n + 1} of ${tags.length}: ${tag}`),
     ])
     expect(await easel.text('migrate', env)).toBe(`The database is up to date (${tags.at(-1)}): nothing to do.`)

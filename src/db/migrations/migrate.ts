@@ -124,7 +124,7 @@ async function holderOfTurn(client: pg.Client): Promise<Holder | undefined> {
 function waitsFor(holder: Holder | undefined): string {
   if (!holder) return 'Another "easel migrate" is at work: waiting for its end.'
   const from = holder.address === null ? '' : `from ${holder.address}, `
-  return `Another "easel migrate" is at work (${from}since ${holder.since}): waiting for its end. If it is gone, end its connection with SELECT pg_terminate_backend(${holder.pid})`
+  return `Another "easel migrate" is at work (${from}since ${holder.since}): waiting for its end. If it is gone, end its connection in Postgres: SELECT pg_terminate_backend(${holder.pid}).`
 }
 
 async function apply(client: pg.Client, { sql: statements, hash, folderMillis }: MigrationFile, tell: Tell) {

@@ -311,7 +311,7 @@ describeInBrowser('the playground in a browser', () => {
     await generate.click()
     await problem.getByRole('link', { name: 'See your credits.' }).waitFor()
     await choose('Images', '1')
-    await prompt.fill('a naked child')
+    await prompt.fill('necrophilia')
     await page.getByText('Moderation would refuse this prompt').waitFor()
     await generate.click()
     await problem.getByText('flagged by moderation').waitFor()
