@@ -172,7 +172,7 @@ it('storage move keeps every image in reach all the time, though it is killed ha
   await bucketWorker.stop()
   expect(moved(await easel(`storage move ${to} ${target.STORAGE_URL} --json`, target))).toEqual({
     ...{ copied: seen.length, present: 0, removed: 0, missing: 0, different: 0, failed: 0, examples: [] },
-    archive: { copied: 0, present: 0, missing: 0 },
+    archive: { copied: 0, present: 0, missing: 0, failed: 0 },
   })
   seen.push(await draw())
   await reader.another()

@@ -48,7 +48,7 @@ export async function startServerProcess(
     stdio: ['ignore', log, log],
     env: {
       PATH: process.env.PATH,
-      // Without one the server would warn.
+      // Without one the server would warn. It says at its start that nobody answers there.
       SMTP_URL: 'smtp://127.0.0.1:1',
       DATABASE_URL: databaseUrl,
       ...(redisAvailable && { REDIS_URL: await redisUrl() }),

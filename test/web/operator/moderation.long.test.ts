@@ -15,12 +15,13 @@ describeInBrowser('the log of refused prompts in a browser', () => {
   it('shows a prompt only when it is asked for, and lets the operator mark its refusal as wrong', async () => {
     const { db, url } = context.service
     const user = await givenUser(db)
-    const refused = { ...PROMPT, prompt: REFUSED }
-    expect((await call(url, 'POST', '/api/v1/generate', { key: user.key, body: refused })).status).toBe(400)
+    const refused = (prompt: string) =>
+      call(url, 'POST', '/api/v1/generate', { key: user.key, body: { ...PROMPT, prompt } })
+    expect((await refused(`${REFUSED}, first`)).status).toBe(400)
     const noted = () => db.pool.query('SELECT FROM refused_prompts WHERE user_id = $1', [user.id])
     await until(async () => (await noted()).rowCount, 'the note of the refused prompt')
-    await call(url, 'POST', '/api/v1/generate', { key: user.key, body: refused })
-    await until(async () => (await noted()).rowCount === 2, 'the note of its repeat')
+    await refused(REFUSED)
+    await until(async () => (await noted()).rowCount === 2, 'the note of the second')
     const { cookie } = await givenOperator(db)
     const { page, violations, scrollsSideways } = await browser.open(url, cookie, { reducedMotion: 'reduce' })
     await page.goto(`/operator/moderation?user=${user.username}`)

@@ -77,7 +77,7 @@ describeInBrowser('the gallery in a browser', () => {
     await page.keyboard.press('k')
     expect(await focused()).toBe('first')
     const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('d')])
-    expect(download.url()).toBe(`${origin}/cdn/${slugs[0]}.png`)
+    expect(download.url()).toBe(`${origin}/cdn/${slugs[0]}.png?download=1`)
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     await page.getByRole('checkbox', { name: 'Letters are shortcuts' }).uncheck()
