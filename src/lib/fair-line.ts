@@ -16,7 +16,7 @@ interface Group {
 const newGroup = (): Group => ({ waiting: 0, groups: new Map(), line: [] })
 
 /** Runs the work when its turn has come. `path`: who asks, from the widest group to the narrowest. Rejects with what `full` makes. */
-export type TakeTurn = <Result>(path: readonly string[], work: () => Promise<Result>) => Promise<Result>
+type TakeTurn = <Result>(path: readonly string[], work: () => Promise<Result>) => Promise<Result>
 
 /**
  * A line for what can be done only so often at a time. The groups that wait take turns, within each its own groups, and so on: however

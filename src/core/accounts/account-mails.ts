@@ -39,6 +39,13 @@ export interface UnsentMailStore {
   list(): Promise<UnsentMail[]>
 }
 
+interface WarnedAccount {
+  readonly id: string
+  readonly username: string
+  /** The present one. */
+  readonly email: string
+}
+
 export interface AccountMails {
   /**
    * Has a link sent to the account of this name or address, where there is one and it has an address.
@@ -53,7 +60,7 @@ export interface AccountMails {
    */
   sendConfirmation(accountId: string, email: string, language: string, networks?: readonly string[]): Promise<boolean>
   /** Tells the owner at the present address that another one was asked for. */
-  sendEmailWarning(username: string, email: string, newEmail: string, language: string): void
+  sendEmailWarning(account: WarnedAccount, newEmail: string, language: string): void
   /** Sends none a second time any more; resolves when all of them are sent, or have failed. */
   stop(): Promise<unknown>
 }
@@ -142,13 +149,13 @@ export function accountMails(
       return true
     },
 
-    sendEmailWarning: (username, email, newEmail, language) =>
+    sendEmailWarning: ({ id, username, email }, newEmail, language) =>
       later(async () => {
         // Counted by itself: nobody can use it up with mails of another kind.
         if (!(await mayMail(email, 'mail-warning'))) return
         const url = `${baseUrl}/account`
         const mail = textsIn(language).emailWarning({ place, username, newEmail, url })
-        await sendInTurn(['accounts', username], { to: email, ...mail })
+        await sendInTurn(['accounts', id], { to: email, ...mail })
       }),
 
     stop() {

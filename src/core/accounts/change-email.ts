@@ -23,7 +23,8 @@ export async function changeEmail(
     throw invalidParameter('email', 'This is your address already. Fill in the new one.')
   await requireOwner(ports, signedIn, password)
   await sendTo(ports, signedIn, email, language)
-  if (signedIn.email) ports.mails.sendEmailWarning(signedIn.caller.account.username, signedIn.email, email, language)
+  if (signedIn.email)
+    ports.mails.sendEmailWarning({ ...signedIn.caller.account, email: signedIn.email }, email, language)
 }
 
 /** Sends the link for the address that waits to be confirmed once more; links from before work no longer. @throws rate_limited */

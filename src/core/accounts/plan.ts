@@ -12,8 +12,6 @@ import {
   spanOf,
 } from './period.js'
 
-export { periodAt, periodStart } from './period.js'
-
 /** About a century. */
 export const MAX_RETAINED_DAYS = 36_500
 

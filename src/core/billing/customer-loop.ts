@@ -3,7 +3,7 @@ import type { Log } from '../log.js'
 import type { PayingAccount, PaymentProvider } from './payment-provider.js'
 
 /** An account of which the provider is to be told, claimed for a while by one process. */
-export interface CustomerChange {
+interface CustomerChange {
   readonly account: PayingAccount
   readonly customers: readonly string[]
   /** Rises with each change. */

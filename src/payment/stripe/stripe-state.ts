@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import { periodAt } from '../../core/accounts/plan.js'
+import { periodAt } from '../../core/accounts/period.js'
 import type { Customer, PaidSubscription, Payment } from '../../core/billing/payment-provider.js'
 import { idOf } from './stripe-events.js'
 

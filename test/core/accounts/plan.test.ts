@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  currentPeriodOf,
-  type PeriodState,
-  type Plan,
-  periodAt,
-  periodStart,
-  settlePeriods,
-} from '../../../src/core/accounts/plan.js'
+import { periodAt, periodStart } from '../../../src/core/accounts/period.js'
+import { currentPeriodOf, type PeriodState, type Plan, settlePeriods } from '../../../src/core/accounts/plan.js'
 
 const PRO: Plan = {
   name: 'Pro',
