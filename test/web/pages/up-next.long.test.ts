@@ -99,8 +99,8 @@ describeInBrowser('Up next in a browser', () => {
     await prompt.fill('one, better')
     await page.getByRole('button', { name: /^Save in Up next/ }).click()
     await until(async () => (await promptsOf(user)).join() === 'three,one, better,two', 'the changed idea')
-    await page.getByText('3 ideas. Paused').waitFor()
-    expect(await prompt.inputValue()).toBe('a draft')
+    // The page that comes back has the example in the field until its script puts the draft there.
+    await until(async () => (await prompt.inputValue()) === 'a draft', 'the draft in the form again')
     await page.getByRole('button', { name: 'Go on' }).click()
     await page.getByText('First in the queue').waitFor()
     expect((await activeOf(context.service, user)).prompt).toBe('three')
