@@ -70,7 +70,7 @@ async function paidBy(stripe: Stripe, { id, start_date }: Subscription) {
     if (status !== 'paid') {
       const isChange = billing_reason === 'subscription_update'
       changeIsUnpaid ||= isChange
-      isPending ||= status === 'open' && !isChange && lines.data.some(isPeriod)
+      isPending ||= status === 'open' && lines.data.some(isPeriod)
       continue
     }
     const ends = lines.data.filter(isPeriod).map(({ period }) => period.end)

@@ -428,6 +428,15 @@ describe('a subscription', () => {
     expect(await now()).toEqual(['past_due', '2026-02-28T12:00'])
   })
 
+  it('that is changed for a year by a debit is on its way while the bank has its money', async () => {
+    const { now, stripe, id, customer } = await givenSubscription()
+    stripe.setCard(customer, 'takes_days')
+    stripe.change(id, stripe.givenPrice({ every: 'year', amount: 19000 }).id)
+    expect(await now()).toMatchObject({ status: 'pending', changeIsUnpaid: true, paidUntil: '2026-02-28T12:00' })
+    stripe.settle(stripe.objects.list('payment_intent')[0]?.id as string, true)
+    expect(await now()).toMatchObject({ status: 'active', paidUntil: '2027-01-31T12:00' })
+  })
+
   it('ends when either field says so, and renews when that is taken back', async () => {
     const { now, stripe, id } = await givenSubscription()
     // The portal sets one of them, the dashboard the other.
