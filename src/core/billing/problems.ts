@@ -8,5 +8,5 @@ export const PROBLEMS: Readonly<Record<Problem, string>> = {
   superfluous:
     'The account has another paid subscription that lasts longer: cancel one of them, and give its money back.',
   not_asked_for: 'Easel did not ask for this payment: grant credits for it, or give the money back; then dismiss it.',
-  gone: 'The provider has nothing of this ID: check that the keys belong to the account, or the sandbox, that it is of. It is asked again each day.',
+  gone: 'The provider has nothing of this ID: check that the keys belong to the account, or the sandbox, that it is of. What was paid is asked for again each day, anything else when you ask.',
 }

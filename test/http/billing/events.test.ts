@@ -73,6 +73,22 @@ describe('an event of the payment provider', () => {
     expect(await counted('refused')).toBeGreaterThan(before)
   })
 
+  it('that is refused is shown to operators as one fault, if it had a signature at all', async () => {
+    const { pool } = context.service.db
+    const { signature } = provider.signed({}, new Date(Date.now() - 3_600_000))
+    for (const wrong of ['', signature, memoryPayments('another secret').signed({}).signature]) {
+      const noted: string[] = []
+      const note = async ({ sentence }: { readonly sentence: string }) => void noted.push(sentence)
+      const receiver = paymentReceiver(provider, paymentEventStore(context.service.db), { note })
+      if (receiver.mayBeSigned(wrong)) expect(await receiver.receive(Buffer.from('{}'), wrong)).toBe('refused')
+      expect(noted).toEqual(wrong === '' ? [] : [expect.stringContaining('set the secret of that endpoint')])
+    }
+    await post(memoryPayments('another secret').signed({}))
+    const isNoted = async () =>
+      (await pool.query(`SELECT FROM payment_faults WHERE sentence LIKE 'Events were refused%'`)).rows.length === 1
+    await until(isNoted, 'the fault')
+  })
+
   it('of any size that the provider sends is read, and none beyond it', async () => {
     const large = provider.signed({ id: 'evt_large', body: { text: 'x'.repeat(900_000) } })
     expect(await post(large)).toMatchObject({ status: 200 })
