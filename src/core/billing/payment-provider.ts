@@ -190,6 +190,8 @@ export interface Payment {
   readonly customer: Customer | null
   /** Whether the money is there; false: not yet, or never. */
   readonly isPaid: boolean
+  /** The money is on its way, as that of a bank debit is for days. */
+  readonly isPending?: boolean
   readonly paidAt: Date | null
   /** In the smallest unit of the currency. 0 after a coupon for all of it. */
   readonly amount: number

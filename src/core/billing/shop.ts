@@ -43,6 +43,8 @@ export interface ShopPorts {
   readonly own: {
     /** Undefined: there is none, it was never paid for, it has ended, or the provider does not have it any more. */
     subscription(accountId: string): Promise<OwnSubscription | undefined>
+    /** The names of packs whose money is on its way. */
+    packsUnderway(accountId: string): Promise<readonly string[]>
   }
   readonly faults: PaymentFaults
   readonly log: Log
@@ -162,6 +164,7 @@ export function shop(ports: ShopPorts) {
     offers,
     manage,
     subscription: ports.own.subscription,
+    packsUnderway: ports.own.packsUnderway,
 
     /** Whether the account has ever gone to pay. */
     isCustomer: async (accountId: string) => (await customers.of(accountId)) !== undefined,

@@ -19,7 +19,10 @@ import {
 } from '../statement.js'
 import { accountOfCustomer, uuidOrNull } from './account-of-customer.js'
 
-const FACTS = ['customer', 'amount', 'currency', 'returned', 'paidAt', 'pack', 'subscription', 'periodStart'] as const
+const FACTS = [
+  ...(['customer', 'amount', 'currency', 'returned', 'paidAt', 'isPending'] as const),
+  ...(['pack', 'subscription', 'periodStart'] as const),
+] as const
 const MOVED = columns(m, 'userId', 'credits', 'takenBack', 'moves', 'periodStart')
 type Moved = RowOf<typeof MOVED>
 
@@ -28,7 +31,7 @@ const KEEP = statement<Moved>('keep_payment')`
   ${insertInto(m, typedParams(m, 'id', ...FACTS))}
   ON CONFLICT (id) DO UPDATE SET
     customer = excluded.customer, amount = excluded.amount, currency = excluded.currency, returned = excluded.returned,
-    paid_at = excluded.paid_at, pack = excluded.pack, subscription = excluded.subscription,
+    paid_at = excluded.paid_at, is_pending = excluded.is_pending, pack = excluded.pack, subscription = excluded.subscription,
     period_start = coalesce(payments.period_start, excluded.period_start)
   RETURNING ${selectAs(MOVED)}`
 
@@ -72,6 +75,7 @@ export async function applyPayment(on: Queryable, payment: Payment): Promise<Pay
   const ofCustomer = payment.customer ? await accountOfCustomer(on, payment.customer) : undefined
   const known = await KEEP.first(on, {
     ...payment,
+    isPending: payment.isPending ?? false,
     customer: payment.customer?.id,
     pack: of && 'pack' in of ? of.pack : undefined,
     subscription: of && 'subscription' in of ? of.subscription : undefined,

@@ -1,6 +1,6 @@
 import type { OwnSubscription } from '../../core/billing/shop.js'
 import type { Database } from '../client.js'
-import { paymentCustomers as c, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
+import { paymentCustomers as c, payments as m, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
 import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 
 const OWN = columns(p, 'plan', 'status', 'paidUntil', 'endsAt', 'customer')
@@ -12,7 +12,13 @@ const OF = statement<RowOf<typeof OWN>>('own_paid_subscription')`
      AND NOT EXISTS (SELECT FROM ${o} WHERE ${o.kind} = 'subscription' AND ${o.id} = ${p.id} AND ${o.problem} = 'gone')
    ORDER BY ${p.status} = 'active' DESC, ${p.paidUntil} DESC, ${p.id} LIMIT 1`
 
+const UNDERWAY = statement<{ pack: string | null }>('own_packs_under_way')`
+  SELECT ${selectAs(columns(m, 'pack'))} FROM ${m} JOIN ${c} ON ${c.id} = ${m.customer}
+   WHERE ${c.userId} = ${param('accountId')}::uuid AND ${m.isPending} AND ${m.pack} IS NOT NULL ORDER BY ${m.id}`
+
 /** What accounts pay for, for themselves. */
 export const ownSubscriptions = ({ pool }: Database) => ({
   subscription: (accountId: string): Promise<OwnSubscription | undefined> => OF.first(pool, { accountId }),
+  packsUnderway: async (accountId: string) =>
+    (await UNDERWAY.rows(pool, { accountId })).flatMap(({ pack }) => pack ?? []),
 })

@@ -221,8 +221,8 @@ export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
   ),
   payments: part(
     [
-      ...of(p, 'id', 'customer', 'amount', 'currency', 'returned', 'paidAt', 'pack', 'subscription', 'periodStart'),
-      ...of(p, 'credits', 'takenBack', 'moves'),
+      ...of(p, 'id', 'customer', 'amount', 'currency', 'returned', 'paidAt', 'isPending', 'pack', 'subscription'),
+      ...of(p, 'periodStart', 'credits', 'takenBack', 'moves'),
     ],
     [p.id],
     {

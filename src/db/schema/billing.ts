@@ -1,6 +1,6 @@
 /** Payment: what the provider told, what it is asked, and what was paid. */
 import { sql } from 'drizzle-orm'
-import { check, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { boolean, check, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import type { PaidSubscription } from '../../core/billing/payment-provider.js'
 import type { AskedKind, Problem } from '../../core/billing/ports.js'
 import { userId } from './accounts.js'
@@ -131,6 +131,8 @@ export const payments = pgTable(
     currency: text('currency').notNull(),
     returned: int8('returned').notNull(),
     paidAt: time('paid_at'),
+    /** The money is on its way, as that of a bank debit is for days. */
+    isPending: boolean('is_pending').notNull().default(false),
     pack: text('pack'),
     subscription: text('subscription'),
     periodStart: time('period_start'),

@@ -96,6 +96,7 @@ export async function paymentState(stripe: Stripe, id: string): Promise<Payment 
       id,
       customer: intent.customer === null ? null : customerOf(intent.customer),
       isPaid,
+      isPending: status === 'processing',
       paidAt: isPaid ? at(created) : null,
     },
     ...{ amount, currency: intent.currency, returned: Math.min(amount, refunded + disputes) },

@@ -55,6 +55,25 @@ const indexes = async (client: pg.Client, like: string) =>
 const WAITS = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database() AND NOT granted`
 
 describe('migrating', () => {
+  it('writes names of plans as they are looked up, also where subscriptions have them', async () => {
+    const { pool } = context.db
+    const [composed, clash] = [`Caf\u00e9 ${crypto.randomUUID()}`, `Clash ${crypto.randomUUID()}`]
+    const old = [` ${composed.normalize('NFD')}\u00a0`, clash, `${clash} `]
+    for (const name of old)
+      await pool.query(`INSERT INTO plans (name, credits, period) VALUES ($1, 1, 'month')`, [name])
+    const user = await givenUser(context.db, {
+      subscription: { plan: old[0] as string, endDate: new Date('2099-01-01') },
+    })
+    const text = await readFile(join(MIGRATIONS, '0071_plan_names_and_payments_under_way.sql'), 'utf8')
+    await pool.query(text.split('--> statement-breakpoint')[1] as string)
+    const named = await pool.query('SELECT plan FROM subscriptions WHERE user_id = $1', [user.id])
+    expect(named.rows).toEqual([{ plan: composed }])
+    const { rows } = await pool.query('SELECT name FROM plans WHERE name = ANY ($1) ORDER BY name', [
+      [...old, composed],
+    ])
+    expect(rows.map(({ name }) => name).toSorted()).toEqual([composed, clash, `${clash} `].toSorted())
+  })
+
   it('lets submits and heartbeats go on while it waits for a lock or builds an index', async () => {
     const { db, url } = context
     await givenWaiting(db, await givenUser(db, { developer: { concurrency: 1 } }), {

@@ -210,6 +210,24 @@ describe('buying credits', () => {
     expect(late.html).not.toContain('not confirmed yet')
   })
 
+  it('whose money takes days says so on every visit, until it is there or has failed', async () => {
+    const [pack, other] = [await givenPack(100), await givenPack(200)]
+    const { post, get } = await givenBuyer()
+    const order = async ({ name }: { readonly name: string }) =>
+      stripe.pay((await post('/account/billing/pack', { name })).location as string, 'takes_days')
+    const [session, failing] = [await order(pack), await order(other)]
+    const isUnderway = async ({ name }: { readonly name: string }) =>
+      shopIn((await get()).html).includes(`${name}: your payment is on its way`)
+    await until(async () => (await isUnderway(pack)) && (await isUnderway(other)), 'the packs')
+    // The page to which Checkout leads back waits no more.
+    expect((await get(pathOf(session.success_url))).html).not.toContain('being confirmed')
+    stripe.settle(failing.payment_intent as string, false)
+    await until(async () => !(await isUnderway(other)), 'what has failed')
+    stripe.settle(session.payment_intent as string, true)
+    await until(async () => !(await isUnderway(pack)), 'what was paid')
+    expect(textOf((await get()).html)).toContain('100 credits')
+  })
+
   it('that does not come says that banks may take days, and stops asking', async () => {
     const { get } = await givenBuyer()
     const late = await get('/account?paid=pack&since=1')

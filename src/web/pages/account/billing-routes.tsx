@@ -24,14 +24,25 @@ export async function billingView(
   { paid, since = 0 }: z.output<typeof paidQuery>,
   entries: readonly SpendingEntry[],
 ): Promise<BillingView> {
-  const [offers, own, isCustomer] = await Promise.all([
+  const [offers, own, underway, isCustomer] = await Promise.all([
     shop.offers(),
     shop.subscription(accountId),
+    shop.packsUnderway(accountId),
     shop.isCustomer(accountId),
   ])
   const hasCome =
-    paid === 'pack' ? entries.some(({ kind, createdAt }) => kind === 'purchase' && createdAt.getTime() >= since) : own
-  return { offers, own, isCustomer, unconfirmed: hasCome ? undefined : paid, isLate: Date.now() - since > LATE_MS }
+    paid === 'pack'
+      ? underway.length > 0 ||
+        entries.some(({ kind, createdAt }) => kind === 'purchase' && createdAt.getTime() >= since)
+      : own
+  return {
+    offers,
+    own,
+    underway,
+    isCustomer,
+    unconfirmed: hasCome ? undefined : paid,
+    isLate: Date.now() - since > LATE_MS,
+  }
 }
 
 /** Without a script: the page asks again until what was paid has come. */

@@ -8,6 +8,8 @@ export interface BillingView {
   readonly offers: Offers | undefined
   /** What the account pays for. */
   readonly own: OwnSubscription | undefined
+  /** The names of packs whose money is on its way. */
+  readonly underway: readonly string[]
   /** Whether the provider has a page for the account. */
   readonly isCustomer: boolean
   /** What was paid just now, if it has not been confirmed. */
@@ -17,7 +19,7 @@ export interface BillingView {
 }
 
 /** Plans and packs to buy, and the way to what was bought. */
-export const Billing = ({ offers, own, isCustomer, ...paid }: BillingView) => {
+export const Billing = ({ offers, own, underway, isCustomer, ...paid }: BillingView) => {
   const { billing } = useTexts()
   const { own: words } = billing
   return (
@@ -48,6 +50,14 @@ export const Billing = ({ offers, own, isCustomer, ...paid }: BillingView) => {
           {offers.packs.length > 0 && (
             <>
               <h2 class="next">{billing.moreCredits}</h2>
+              {underway.map((pack) => (
+                <p>
+                  <b>
+                    <bdi>{pack}</bdi>
+                  </b>
+                  : {words.underway}
+                </p>
+              ))}
               {!own && <p class="quiet small">{words.needPlan}</p>}
               <ul class="offers">
                 {offers.packs.map((offer) => (
