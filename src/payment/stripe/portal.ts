@@ -6,7 +6,7 @@ import { idOf } from './stripe-events.js'
 /** So many Stripe takes. */
 const MAX_PRODUCTS = 10
 /** Changes with what the portal allows below: then Stripe gets a new configuration. */
-const EDITION = 2
+const EDITION = 3
 
 /** Opens the portal with a configuration in which these prices can be chosen: found at Stripe, or made there. */
 export function portalSessions(stripe: Stripe) {
@@ -48,10 +48,12 @@ async function find(stripe: Stripe, key: string): Promise<string | undefined> {
 }
 
 async function make(stripe: Stripe, key: string, prices: readonly string[]): Promise<string> {
-  const byProduct = new Map<string, string[]>()
+  const byProduct = new Map<string, Map<string | undefined, string>>()
   for (const price of prices) {
-    const product = idOf((await stripe.prices.retrieve(price)).product) as string
-    byProduct.set(product, [...(byProduct.get(product) ?? []), price])
+    const found = await stripe.prices.retrieve(price)
+    const product = idOf(found.product) as string
+    // Of one product Stripe takes one price an interval, and refuses the portal to everybody if there is another.
+    byProduct.set(product, new Map([[found.recurring?.interval, price], ...(byProduct.get(product) ?? [])]))
   }
   // Without a key of our own: Stripe would repeat an answer for a day. One too many does no harm.
   const made = await stripe.billingPortal.configurations.create({
@@ -66,7 +68,11 @@ async function make(stripe: Stripe, key: string, prices: readonly string[]): Pro
           ? { enabled: false }
           : {
               ...{ enabled: true, default_allowed_updates: ['price'], proration_behavior: 'always_invoice' },
-              products: [...byProduct].slice(0, MAX_PRODUCTS).map(([product, its]) => ({ product, prices: its })),
+              // A period's credits come at once: for the price of its last days they would be nearly free.
+              billing_cycle_anchor: 'now',
+              products: [...byProduct]
+                .slice(0, MAX_PRODUCTS)
+                .map(([product, its]) => ({ product, prices: [...its.values()] })),
               schedule_at_period_end: {
                 conditions: [{ type: 'decreasing_item_amount' }, { type: 'shortening_interval' }],
               },

@@ -96,7 +96,7 @@ export async function paymentState(stripe: Stripe, id: string): Promise<Payment 
       id,
       customer: intent.customer === null ? null : customerOf(intent.customer),
       isPaid,
-      isPending: status === 'processing',
+      ...(status === 'processing' && { isPending: true }),
       paidAt: isPaid ? at(created) : null,
     },
     ...{ amount, currency: intent.currency, returned: Math.min(amount, refunded + disputes) },

@@ -163,9 +163,17 @@ it.each(['year', 'dearer'] as const)('a change (%s) is granted when it is paid, 
     },
   })
   expect(before).toEqual([[100], [100]])
-  const all = to === 'year' ? [100, 1100] : [100, 4900]
+  // Of a year the month that it cuts off is a part; a dearer month begins anew, and is paid in full.
+  const all = to === 'year' ? [100, 1100] : [100, 5000]
   expect(await grantsOf(declined)).toEqual(all)
   expect(await grantsOf(slow)).toEqual(all)
+})
+
+it('a dearer plan that begins within the month grants the difference', async () => {
+  const given = await givenStripe()
+  const person = await givenSubscriber(given)
+  await pass(given, 20, { 6: () => given.stripe.change(person.id, given.dearer, 'prorated') })
+  expect(await grantsOf(person)).toEqual([100, 4900])
 })
 
 it('what was given back of a year pays for none of the months that follow', async () => {

@@ -487,12 +487,15 @@ describe('a subscription', () => {
     ])
   })
 
-  it('that is changed for a year begins anew; for a dearer price of the same interval it goes on', async () => {
+  it('that is changed in the portal, or for a year, begins anew; for a price of the same interval in the dashboard it goes on', async () => {
     const { now, advanceTo, stripe, id } = await givenSubscription()
     advanceTo('2026-02-14T12:00:00Z')
     const dearer = stripe.givenPrice({ every: 'month', amount: 3900 }).id
-    stripe.change(id, dearer)
+    stripe.change(id, dearer, 'prorated')
     expect(await now()).toMatchObject({ price: dearer, startedAt: '2026-01-31T12:00', paidUntil: '2026-02-28T12:00' })
+    const dearest = stripe.givenPrice({ every: 'month', amount: 5900 }).id
+    stripe.change(id, dearest)
+    expect(await now()).toMatchObject({ price: dearest, startedAt: '2026-02-14T12:00', paidUntil: '2026-03-14T12:00' })
     const yearly = stripe.givenPrice({ every: 'year', amount: 19000 }).id
     stripe.change(id, yearly)
     expect(await now()).toMatchObject({ price: yearly, startedAt: '2026-02-14T12:00', paidUntil: '2027-02-14T12:00' })
@@ -542,7 +545,7 @@ describe('money that goes back', () => {
       [1900, '2026-02-28T12:00'],
     ])
     expect(periods[0]?.of).toMatchObject({ subscription: id })
-    stripe.change(id, stripe.givenPrice({ every: 'month', amount: 9900 }).id)
+    stripe.change(id, stripe.givenPrice({ every: 'month', amount: 9900 }).id, 'prorated')
     const difference = await provider.payment(stripe.objects.list('payment_intent')[0]?.id as string)
     expect(difference?.of && 'subscription' in difference.of && text(difference.of.periodStart)).toBe(
       '2026-02-28T12:00',
@@ -565,12 +568,22 @@ describe('the portal', () => {
       subscription_cancel: { enabled: 'true', mode: 'at_period_end' },
       subscription_update: {
         proration_behavior: 'always_invoice',
+        billing_cycle_anchor: 'now',
         schedule_at_period_end: {
           conditions: { 0: { type: 'decreasing_item_amount' }, 1: { type: 'shortening_interval' } },
         },
       },
     })
     expect(stripe.objects.list('billing_portal.session')).toMatchObject(Array(3).fill({ return_url: PAGES.returnTo }))
+  })
+
+  it('offers one price an interval of each product, as Stripe takes no more', async () => {
+    const { stripe, provider, customer } = await givenCustomer()
+    const month = stripe.givenPrice({ every: 'month' })
+    const product = month.product as string
+    const others = ['month', 'year'].map((every) => stripe.givenPrice({ every, product }))
+    const prices = [month, ...others].map(({ id }) => id)
+    expect(await provider.portal(customer, { returnTo: PAGES.returnTo, prices })).toMatch(`${stripe.url}/p/session/`)
   })
 
   it('can be opened when nothing is for sale', async () => {

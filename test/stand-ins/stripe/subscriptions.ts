@@ -182,8 +182,11 @@ export function createSubscriptions(
       return subscription
     },
 
-    /** As the portal does it: at once, with an invoice for the difference, or when what is paid is over. */
-    change(id: string, priceId: string, when: 'now' | 'period_end' = 'now'): Subscription {
+    /**
+     * As the portal does it: at once, with a period that begins then, or when what is paid is over. `prorated`: as the
+     * dashboard does it, within the period that runs if the interval is the same.
+     */
+    change(id: string, priceId: string, when: 'now' | 'prorated' | 'period_end' = 'now'): Subscription {
       const subscription = get(id)
       const price = priceOf(priceId)
       const [item] = subscription.items.data
@@ -198,7 +201,7 @@ export function createSubscriptions(
       item.price = price
       next.delete(id)
       let line = { price, amount: Math.round(amountOf(price) * share), start: now, end: to, isProration: true }
-      if (intervalOf(price) !== intervalOf(old)) {
+      if (when === 'now' || intervalOf(price) !== intervalOf(old)) {
         subscription.billing_cycle_anchor = now
         setPeriod(subscription, now, after(now, intervalOf(price), 1))
         line = { ...line, amount: amountOf(price), end: item.current_period_end, isProration: false }
