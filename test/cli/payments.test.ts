@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { paymentEventStore } from '../../src/db/billing/payment-events.js'
 import { paymentQueue } from '../../src/db/billing/payment-queue.js'
+import { givenPlan } from '../support/given-plan.js'
 import { givenUser } from '../support/givens.js'
 import { customerOf } from '../support/memory-payments.js'
 import { useEasel } from './easel.js'
@@ -10,6 +11,8 @@ const easel = useEasel()
 /** A payment that was asked for and found to be of nothing that Easel knows; resolves to its ID and its customer's. */
 async function givenUnmatched() {
   const [id, customer] = [`sub_${crypto.randomUUID()}`, customerOf(null, { email: 'who@example.com' })]
+  // Of no account's customer, at the price of a plan.
+  const { price } = await givenPlan(easel.db, { price: `price_${crypto.randomUUID()}` })
   const about = { kind: 'subscription', id } as const
   const event = { id: `evt_${id}`, type: 'test', createdAt: new Date(), customer: customer.id, body: {} }
   await paymentEventStore(easel.db).store({ ...event, about })
@@ -19,18 +22,18 @@ async function givenUnmatched() {
   while (asked && asked.id !== id) asked = await queue.claim(60)
   if (!asked) throw new Error('it is not due')
   const times = { startedAt: new Date('2027-01-01'), paidUntil: new Date('2027-02-01'), endsAt: null }
-  await queue.apply(asked, { ...about, found: { ...times, id, customer, price: 'price_none', status: 'active' } })
-  return { id, customer: customer.id }
+  await queue.apply(asked, { ...about, found: { ...times, id, customer, price: price as string, status: 'active' } })
+  return { id, price, customer: customer.id }
 }
 
 const idsOf = async () => (await easel.json('payments list --unmatched')).map(({ id }: { id: string }) => id)
 
 describe('payments', () => {
   it('lists what is unmatched with what to do, until a customer is matched', async () => {
-    const { id, customer } = await givenUnmatched()
+    const { id, price, customer } = await givenUnmatched()
     expect(await easel.json('payments list --unmatched')).toContainEqual(
       expect.objectContaining({
-        ...{ kind: 'subscription', id, customer, email: 'who@example.com', price: 'price_none', problem: 'no_account' },
+        ...{ kind: 'subscription', id, customer, email: 'who@example.com', price, problem: 'no_account' },
         advice: expect.stringContaining('match it with one'),
       }),
     )

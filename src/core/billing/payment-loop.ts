@@ -36,8 +36,8 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
   let failures = 0
   let pausedUntil = 0
 
-  const ask = async ({ kind, id }: Asked): Promise<Answer> => {
-    if (kind === 'subscription') return { kind, found: await provider.subscription(id) }
+  const ask = async ({ kind, id }: Asked, plans: readonly string[]): Promise<Answer> => {
+    if (kind === 'subscription') return { kind, found: await provider.subscription(id, plans) }
     if (kind === 'payment') return { kind, found: await provider.payment(id) }
     await provider.cancelAll(id)
     return { kind }
@@ -50,9 +50,10 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
   }
 
   const workOff = async (asked: Asked): Promise<void> => {
+    const plans = asked.kind === 'subscription' ? await queue.planPrices(asked.id) : []
     let answer: Answer
     try {
-      answer = await answered(ask(asked), leaving.signal)
+      answer = await answered(ask(asked, plans), leaving.signal)
     } catch (error) {
       failures++
       pausedUntil = performance.now() + Math.min(500 * 2 ** failures, MAX_PAUSE_MS)

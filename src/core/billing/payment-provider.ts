@@ -53,10 +53,11 @@ export interface PaymentProvider {
   /**
    * What the provider knows now. An event only says what to ask for: the answer is the same in whatever order, however
    * often and however late events come.
+   * @param plans prices of plans: of a subscription that is for several things the one with such a price counts
    * @returns undefined: there is no such object
    * @throws PaymentProviderFailure
    */
-  subscription(id: string): Promise<PaidSubscription | undefined>
+  subscription(id: string, plans?: readonly string[]): Promise<PaidSubscription | undefined>
   payment(id: string): Promise<Payment | undefined>
 
   /**
@@ -182,6 +183,8 @@ export interface PaidSubscription {
   readonly endsAt: Date | null
   /** Its price was changed and is not paid yet: the price and the start that were known before count until it is. */
   readonly changeIsUnpaid?: boolean
+  /** Money came for it after it had ended. */
+  readonly isPaidLate?: boolean
 }
 
 /** Money that was taken once: for a credit pack, or for a period of a subscription. */

@@ -4,7 +4,14 @@ import type { PaidSubscription, Payment, PaymentEvent, Purchase } from './paymen
 export type AskedKind = 'subscription' | 'payment' | 'cancellation'
 
 /** Why what the provider answered could not be applied. core/billing/problems.ts has a sentence for each. */
-export type Problem = 'no_account' | 'account_deleted' | 'no_plan' | 'superfluous' | 'not_asked_for' | 'gone'
+export type Problem =
+  | 'no_account'
+  | 'account_deleted'
+  | 'no_plan'
+  | 'superfluous'
+  | 'paid_late'
+  | 'not_asked_for'
+  | 'gone'
 
 /** One of what is due, claimed for a while by one process. */
 export interface Asked {
@@ -54,6 +61,8 @@ export interface PaymentQueue {
   claim(seconds: number): Promise<Asked | undefined>
   /** Makes due what of this nothing is known of yet, of customers that accounts have. Resolves to how many. */
   add(purchases: readonly Purchase[]): Promise<number>
+  /** The prices of plans, and that which this subscription had. */
+  planPrices(subscription: string): Promise<readonly string[]>
   /** Does in one transaction what follows from an answer, unless there is a later one. */
   apply(asked: Asked, answer: Answer): Promise<Applied>
   /** It could not be asked for, or the answer not be applied: it is asked for again after so long. */

@@ -41,6 +41,11 @@ const SAVE = statement('payment_moved')`
 const ACCOUNT = statement<{ deletedAt: Date | null }>('lock_account_of_payment')`
   SELECT ${u.deletedAt} AS "deletedAt" FROM ${u} WHERE ${u.id} = ${param('userId')}::uuid FOR NO KEY UPDATE`
 
+/** What another service of the same owner has sold is of no subscription that is known, and of nobody's customer here. */
+const IS_OURS = statement('payment_is_ours')`
+  SELECT WHERE EXISTS (SELECT FROM ${p} WHERE ${p.id} = ${param('subscription')}::text)
+     OR EXISTS (SELECT FROM ${c} WHERE ${c.id} = ${param('customer')}::text AND ${c.userId} IS NOT NULL)`
+
 const OF_SUBSCRIPTION = statement<{ userId: string | null }>('account_of_paid_subscription')`
   SELECT ${c.userId} AS "userId" FROM ${p} JOIN ${c} ON ${c.id} = ${p.customer} WHERE ${p.id} = ${param('id')}::text`
 
@@ -65,6 +70,8 @@ interface PaymentEffect {
   readonly problem: Problem | null
   /** Whether money went back for credits that are not there yet. */
   readonly hasWaiting: boolean
+  /** Another service of the same owner has sold it. */
+  readonly isForeign?: boolean
 }
 
 const nothing = (problem: Problem | null): PaymentEffect => ({ problem, hasWaiting: false })
@@ -72,13 +79,19 @@ const nothing = (problem: Problem | null): PaymentEffect => ({ problem, hasWaiti
 /** In a transaction. */
 export async function applyPayment(on: Queryable, payment: Payment): Promise<PaymentEffect> {
   const { id, of, isPaid } = payment
+  const subscription = of && 'subscription' in of ? of.subscription : null
+  const isOurs =
+    (of && 'pack' in of) ||
+    (payment.customer?.accountId ?? null) !== null ||
+    (await IS_OURS.count(on, { subscription, customer: payment.customer?.id })) > 0
+  if (!isOurs) return { ...nothing(null), isForeign: true }
   const ofCustomer = payment.customer ? await accountOfCustomer(on, payment.customer) : undefined
   const known = await KEEP.first(on, {
     ...payment,
     isPending: payment.isPending ?? false,
     customer: payment.customer?.id,
     pack: of && 'pack' in of ? of.pack : undefined,
-    subscription: of && 'subscription' in of ? of.subscription : undefined,
+    subscription,
     periodStart: of && 'subscription' in of ? of.periodStart : undefined,
   })
   if (!known) throw new Error('a payment was neither added nor changed')

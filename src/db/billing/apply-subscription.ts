@@ -32,6 +32,12 @@ const KEEP = statement('keep_paid_subscription')`
     started_at = CASE WHEN ${CHANGE_IS_UNPAID} THEN paid_subscriptions.started_at ELSE excluded.started_at END,
     plan = CASE WHEN ${CHANGE_IS_UNPAID} OR paid_subscriptions.price = excluded.price THEN paid_subscriptions.plan END`
 
+/** What another service of the same owner sells is of no plan, and of nobody's customer here. */
+const IS_OURS = statement('paid_subscription_is_ours')`
+  SELECT WHERE EXISTS (SELECT FROM ${plans} WHERE ${plans.price} = ${param('price')}::text)
+     OR EXISTS (SELECT FROM ${p} WHERE (${p.id} = ${param('id')}::text OR ${p.price} = ${param('price')}::text) AND ${p.plan} IS NOT NULL)
+     OR EXISTS (SELECT FROM ${c} WHERE ${c.id} = ${param('customer')}::text AND ${c.userId} IS NOT NULL)`
+
 const STATUS = statement<{ status: string }>('status_of_paid_subscription')`
   SELECT ${selectAs(columns(p, 'status'))} FROM ${p} WHERE ${p.id} = ${param('id')}::text`
 
@@ -93,6 +99,8 @@ export async function applySubscription(
   graceDays: number,
   now: Date,
 ): Promise<Problem | null> {
+  const isOurs = customer.accountId !== null || (await IS_OURS.count(on, { ...paid, customer: customer.id })) > 0
+  if (!isOurs) return null
   const userId = await accountOfCustomer(on, customer)
   // The customer is locked now: what was known of its subscription stays so.
   const known = await STATUS.first(on, paid)
@@ -128,6 +136,7 @@ export async function applySubscription(
         reason: `${before.plan} until ${before.endDate.toISOString().slice(0, 10)} was set by hand.`,
       })
   }
+  if (paid.isPaidLate) return 'paid_late'
   if (decided?.superfluous.includes(paid.id)) return 'superfluous'
   if (decided?.isLive && paid.status === 'past_due' && known?.status !== 'past_due')
     await NOTE_FAILED.run(on, { userId, data: JSON.stringify({ plan: decided.plan, endDate: decided.endDate }) })

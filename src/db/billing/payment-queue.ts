@@ -48,6 +48,10 @@ const ADD = statement('add_found_purchases')`
    WHERE EXISTS (SELECT FROM ${c} WHERE ${c.id} = found.customer AND ${c.userId} IS NOT NULL)
   ON CONFLICT DO NOTHING`
 
+const PLAN_PRICES = statement<{ price: string | null }>('prices_of_plans')`
+  SELECT ${plans.price} FROM ${plans} WHERE ${plans.price} IS NOT NULL
+  UNION SELECT ${p.price} FROM ${p} WHERE ${p.id} = ${param('id')}::text AND ${p.plan} IS NOT NULL`
+
 const IT = sql`${o.kind} = ${param('kind')}::text AND ${o.id} = ${param('id')}::text`
 /** Nobody else has claimed it since. */
 const THIS_CLAIM = sql`${IT} AND ${o.version} = ${param('version')}::bigint`
@@ -129,6 +133,8 @@ export function paymentQueue(
       return ADD.count(pool, { kinds, ids, customers: purchases.map(({ customer }) => customer) })
     },
 
+    planPrices: async (id) => (await PLAN_PRICES.rows(pool, { id })).flatMap(({ price }) => price ?? []),
+
     apply: (asked, answer) =>
       withTransaction(db, async (_tx, client) => {
         const held = await LOCK.first(client, asked)
@@ -149,7 +155,8 @@ export function paymentQueue(
         if (answer.kind === 'payment' && answer.found) {
           const applied = await applyPayment(client, answer.found)
           problem = applied.problem
-          nextLook = nextLookAtPayment(answer.found, { firstHeard: asked.createdAt, ...applied }, now)
+          if (!applied.isForeign)
+            nextLook = nextLookAtPayment(answer.found, { firstHeard: asked.createdAt, ...applied }, now)
           customer = answer.found.customer?.id
         }
         await DONE.run(client, { ...asked, problem, nextLook, customer })

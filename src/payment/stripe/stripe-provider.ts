@@ -97,7 +97,7 @@ export async function stripeProvider(options: StripeOptions): Promise<PaymentPro
 
     event: (body, signature) => (isSigned(body, signature) ? paymentEventOf(body) : undefined),
 
-    subscription: (id) => asked(() => subscriptionState(stripe, id)),
+    subscription: (id, plans) => asked(() => subscriptionState(stripe, id, plans)),
     payment: (id) => asked(() => paymentState(stripe, id)),
 
     purchasesSince: (moment) =>

@@ -31,12 +31,19 @@ export async function orNone<T extends object>(asked: Promise<T>): Promise<T | u
   }
 }
 
-export async function subscriptionState(stripe: Stripe, id: string): Promise<PaidSubscription | undefined> {
+/** @param plans prices of plans: of several items the one with such a price counts, and others are of no concern */
+export async function subscriptionState(
+  stripe: Stripe,
+  id: string,
+  plans: readonly string[] = [],
+): Promise<PaidSubscription | undefined> {
   const found = await orNone(stripe.subscriptions.retrieve(id, { expand: ['customer'] }))
-  const item = found?.items.data[0]
+  const items = found?.items.data ?? []
+  const isLicensed = ({ price }: Stripe.SubscriptionItem) => price.recurring?.usage_type !== 'metered'
+  const item = items.find(({ price }) => plans.includes(price.id)) ?? items.find(isLicensed) ?? items[0]
   if (!found || !item) return undefined
   const { cancel_at, cancel_at_period_end, ended_at, trial_end } = found
-  const { until, isPending, changeIsUnpaid } = await paidBy(stripe, found)
+  const { until, isPending, changeIsUnpaid, isPaidLate } = await paidBy(stripe, found, item)
   const paid = Math.max(until, found.status === 'trialing' ? (trial_end ?? 0) : 0)
   const endsAt = ended_at ?? cancel_at ?? (cancel_at_period_end ? item.current_period_end : null)
   return {
@@ -46,6 +53,7 @@ export async function subscriptionState(stripe: Stripe, id: string): Promise<Pai
     paidUntil: at(Math.min(paid, endsAt ?? paid)),
     endsAt: endsAt === null ? null : at(endsAt),
     ...(changeIsUnpaid && { changeIsUnpaid }),
+    ...(isPaidLate && { isPaidLate }),
   }
 }
 
@@ -61,23 +69,37 @@ function statusOf({ status, pause_collection: pause }: Subscription, isPending: 
 /**
  * The end of the last period that an invoice was paid for. A subscription is `active` in its next period, too, for the hour
  * or more in which that period's invoice waits; so its own `current_period_end` does not say it. A change of price shows in
- * the subscription at once, too, also while its invoice is not paid.
+ * the subscription at once, too, also while its invoice is not paid. What is open when a subscription ends can be paid later.
  */
-async function paidBy(stripe: Stripe, { id, start_date }: Subscription) {
+async function paidBy(
+  stripe: Stripe,
+  { id, start_date, ended_at, items }: Subscription,
+  item: Stripe.SubscriptionItem,
+) {
   let isPending = false
   let changeIsUnpaid = false
-  for await (const { lines, status, billing_reason } of stripe.invoices.list({ subscription: id, limit: 10 })) {
+  let isPaidLate = false
+  /** If an item has taken the place of another one, its periods are the subscription's. */
+  let untilOfAny: number | undefined
+  const isOwn = ({ parent }: Stripe.InvoiceLineItem) =>
+    items.data.length === 1 || parent?.subscription_item_details?.subscription_item === item.id
+  for await (const invoice of stripe.invoices.list({ subscription: id, limit: 10 })) {
+    const { status, billing_reason, amount_paid, status_transitions } = invoice
+    const lines = invoice.lines.data.filter(isPeriod)
     if (status !== 'paid') {
-      const isChange = billing_reason === 'subscription_update'
-      changeIsUnpaid ||= isChange
-      isPending ||= status === 'open' && lines.data.some(isPeriod)
+      changeIsUnpaid ||= billing_reason === 'subscription_update'
+      isPending ||= status === 'open' && lines.some(isOwn)
       continue
     }
-    const ends = lines.data.filter(isPeriod).map(({ period }) => period.end)
-    if (ends.length > 0) return { until: Math.max(...ends), isPending, changeIsUnpaid }
+    isPaidLate ||= ended_at !== null && amount_paid > 0 && (status_transitions.paid_at ?? 0) > ended_at
+    if (lines.length > 0) untilOfAny ??= lastEndOf(lines)
+    const own = lines.filter(isOwn)
+    if (own.length > 0) return { until: lastEndOf(own), isPending, changeIsUnpaid, isPaidLate }
   }
-  return { until: start_date, isPending, changeIsUnpaid }
+  return { until: untilOfAny ?? start_date, isPending, changeIsUnpaid, isPaidLate }
 }
+
+const lastEndOf = (lines: readonly Stripe.InvoiceLineItem[]) => Math.max(...lines.map(({ period }) => period.end))
 
 /** Not the difference between two prices. */
 const isPeriod = ({ parent }: Stripe.InvoiceLineItem) => parent?.subscription_item_details?.proration === false

@@ -422,6 +422,46 @@ describe('a paid subscription', () => {
     expect(await subscriptionOf(user)).toMatchObject({ plan })
   })
 
+  it('that another service of the same owner has sold is left alone, and nothing is kept of its customer', async () => {
+    const email = `${id('buyer')}@example.com`
+    const user = await givenAccount()
+    await operatorUserStore(context.db).setEmail(user.id, email)
+    const customer = customerOf(null, { email })
+    const paid = givenPaid(null, id('price'), { customer })
+    await toldOf(paid)
+    const payments = [null, { subscription: paid.id, periodStart: inDays(-1) }].map((of) =>
+      givenPayment({ customer, of, returned: 1 }),
+    )
+    for (const payment of payments) await toldOfPayment(payment)
+    await workOff()
+    expect(await objectOf('subscription', paid.id)).toMatchObject({ problem: null })
+    for (const payment of payments)
+      expect(await objectOf('payment', payment.id)).toMatchObject({ problem: null, due_at: null })
+    const kept = await context.db.pool.query('SELECT FROM payment_customers WHERE id = $1', [customer.id])
+    expect(kept.rows).toEqual([])
+    expect(await billingCustomers(context.db).of(user.id)).toBeUndefined()
+    // A plan gets its price: it is looked at each day.
+    const { plan } = await givenPrice()
+    await context.db.pool.query('UPDATE plans SET price = $1 WHERE name = $2', [paid.price, plan])
+    expect(await daysToNextLook('subscription', paid.id)).toBe(1)
+    await toldOf(paid)
+    await workOff()
+    expect(await subscriptionOf(user)).toMatchObject({ plan })
+  })
+
+  it('for which money came after it had ended is told of', async () => {
+    const user = await givenAccount()
+    const { price } = await givenPrice()
+    const ended = { status: 'ended', paidUntil: inDays(-3), endsAt: inDays(-3), startedAt: inDays(-33) } as const
+    const paid = givenPaid(user.id, price, ended)
+    await toldOf(paid)
+    await workOff()
+    expect(await objectOf('subscription', paid.id)).toMatchObject({ problem: null })
+    await toldOf(change(paid, { isPaidLate: true }))
+    await workOff()
+    expect(await objectOf('subscription', paid.id)).toMatchObject({ problem: 'paid_late' })
+  })
+
   it('beside one that lasts longer is told of', async () => {
     const user = await givenAccount()
     const [short, long] = [await givenPrice(), await givenPrice()]
@@ -531,7 +571,9 @@ describe('a payment for a pack', () => {
   })
 
   it('that Easel did not ask for is told of', async () => {
-    const payment = givenPayment({ customer: customerOf(null) })
+    const customer = customerOf(null)
+    await billingCustomers(context.db).remember((await givenAccount()).id, customer.id)
+    const payment = givenPayment({ customer })
     await toldOfPayment(payment)
     await workOff()
     expect(await objectOf('payment', payment.id)).toMatchObject({ problem: 'not_asked_for' })

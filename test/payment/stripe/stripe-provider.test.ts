@@ -437,6 +437,47 @@ describe('a subscription', () => {
     expect(await now()).toMatchObject({ status: 'active', paidUntil: '2027-01-31T12:00' })
   })
 
+  it('that ended with an open invoice says when that is paid all the same', async () => {
+    const { now, stripe, id, customer, advanceTo } = await givenSubscription()
+    stripe.setCard(customer, 'declined')
+    advanceTo('2026-03-20T12:00:00Z')
+    expect(await now()).toMatchObject({ status: 'ended', paidUntil: '2026-02-28T12:00' })
+    expect(await now()).not.toHaveProperty('isPaidLate')
+    stripe.setCard(customer, 'works')
+    stripe.payOpen(id)
+    expect(await now()).toMatchObject({ status: 'ended', isPaidLate: true })
+  })
+
+  it('for several things is that of the plan, whatever stands first', async () => {
+    const { stripe, provider, id, price } = await givenSubscription({ every: 'year', amount: 19000 })
+    const [addOn, metered] = ['month', 'month'].map((every) => stripe.givenPrice({ every, amount: 300 }))
+    Object.assign(metered?.recurring as object, { usage_type: 'metered' })
+    const { items } = stripe.objects.get('subscription', id) as unknown as { items: { data: object[] } }
+    const [item] = items.data
+    items.data = [metered, addOn]
+      .map((it, n) => ({ ...item, id: `si_other${n}`, price: it }) as object)
+      .concat(item as object)
+    // The month of what comes with it is paid since.
+    const [first] = stripe.objects.list('invoice') as unknown as { lines: { data: object[] } }[]
+    const late = structuredClone(first) as unknown as {
+      id: string
+      object: 'invoice'
+      created: number
+      lines: {
+        data: { period: { end: number }; parent: { subscription_item_details: { subscription_item: string } } }[]
+      }
+    }
+    for (const line of late.lines.data) {
+      line.period.end -= 300 * 86_400
+      line.parent.subscription_item_details.subscription_item = 'si_other1'
+    }
+    stripe.objects.add({ ...late, id: 'in_addon', created: late.created + 1 }, { subscription: id })
+    expect(await provider.subscription(id, [price.id])).toMatchObject({ price: price.id })
+    expect(text((await provider.subscription(id, [price.id]))?.paidUntil ?? null)).toBe('2027-01-31T12:00')
+    // Nobody has said which: not one that is metered.
+    expect(await provider.subscription(id)).toMatchObject({ price: addOn?.id })
+  })
+
   it('ends when either field says so, and renews when that is taken back', async () => {
     const { now, stripe, id } = await givenSubscription()
     // The portal sets one of them, the dashboard the other.
