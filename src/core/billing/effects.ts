@@ -23,18 +23,20 @@ const DEBIT_DAYS = 21
  *   bank may take, while the money is on its way.
  * - What was canceled ends exactly when it was canceled for, if it is paid until then, and what the provider gave up ends with
  *   what is paid.
- * - While it is paused nothing may be used, and no period is granted.
+ * - What is paused may be used until what is paid is over; then nothing may be used, and no period is granted.
  */
 export function termsOf(
   { status, startedAt, endsAt, ...paid }: Omit<PaidSubscription, 'id' | 'customer' | 'price'>,
   graceDays: number,
+  now: Date,
 ): SubscriptionTerms {
   const paidUntil = endsAt && endsAt < paid.paidUntil ? endsAt : paid.paidUntil
-  const isGivenUp = status === 'unpaid' || status === 'ended'
+  const isPaused = status === 'paused' && paidUntil <= now
+  const isGivenUp = status === 'unpaid' || status === 'ended' || status === 'paused'
   const days = status === 'pending' ? Math.max(graceDays, DEBIT_DAYS) : graceDays
   const graceEnd = new Date(paidUntil.getTime() + days * DAY_MS)
   const endDate = isGivenUp ? paidUntil : endsAt && endsAt < graceEnd ? endsAt : graceEnd
-  return { status: status === 'paused' ? 'paused' : 'active', startedAt, paidUntil, endDate }
+  return { status: isPaused ? 'paused' : 'active', startedAt, paidUntil, endDate }
 }
 
 /** A paid subscription of an account, and the plan of its price. */
@@ -66,7 +68,7 @@ export function decidingSubscription(
   now: Date,
 ): DecidedSubscription | undefined {
   const paid = subscriptions.filter(wasPaid).map(({ id, plan, ...it }) => {
-    const terms = termsOf(it, graceDays)
+    const terms = termsOf(it, graceDays, now)
     return { id, plan, terms, isLive: terms.status === 'active' && terms.endDate > now }
   })
   const rank = ({ isLive, terms }: (typeof paid)[number]) => (isLive ? 2 : terms.status === 'paused' ? 1 : 0)

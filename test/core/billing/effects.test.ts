@@ -59,7 +59,15 @@ describe('a paid subscription', () => {
       '2027-03-13',
     ],
     ['that was given up ends with what is paid', { status: 'unpaid' }, 3, 'active', '2027-03-10', '2027-03-10'],
-    ['that is paused is so', { status: 'paused' }, 3, 'paused', '2027-03-10', '2027-03-13'],
+    ['that is paused ends with what is paid', { status: 'paused' }, 3, 'active', '2027-03-10', '2027-03-10'],
+    [
+      'that is paused is so then',
+      { status: 'paused', paidUntil: at('2027-01-31') },
+      3,
+      'paused',
+      '2027-01-31',
+      '2027-01-31',
+    ],
     ['to be canceled at its end ends then', { endsAt: at('2027-03-10') }, 3, 'active', '2027-03-10', '2027-03-10'],
     ['to be canceled within a period ends then', { endsAt: at('2027-02-20') }, 3, 'active', '2027-02-20', '2027-02-20'],
     [
@@ -87,7 +95,7 @@ describe('a paid subscription', () => {
       '2027-03-10',
     ],
   ])('%s', (_what, more, graceDays, status, paidUntil, endDate) => {
-    expect(termsOf({ ...SUBSCRIPTION, ...more }, graceDays)).toEqual({
+    expect(termsOf({ ...SUBSCRIPTION, ...more }, graceDays, at('2027-02-01'))).toEqual({
       ...{ status, startedAt: SUBSCRIPTION.startedAt, paidUntil: at(paidUntil), endDate: at(endDate) },
     })
   })
@@ -115,12 +123,15 @@ describe('of several paid subscriptions', () => {
     ],
     [
       'one that may be used counts before a paused one',
-      [{ status: 'paused', paidUntil: at('2027-09-10') }, {}],
+      [{ status: 'paused', paidUntil: at('2027-01-31') }, {}],
       { plan: 'Plan 1', status: 'active', superfluous: [] },
     ],
     [
       'a paused one counts before one that has ended',
-      [{ status: 'ended', endsAt: at('2027-01-20') }, { status: 'paused' }],
+      [
+        { status: 'ended', endsAt: at('2027-01-20') },
+        { status: 'paused', paidUntil: at('2027-01-31') },
+      ],
       { plan: 'Plan 1', status: 'paused', isLive: false },
     ],
     [

@@ -170,7 +170,7 @@ describe('an event', () => {
     })
     const working = workOff()
     await until(async () => provider.asked.includes(`subscription ${paid.id}`), 'the question')
-    change(paid, { status: 'paused' })
+    change(paid, { status: 'paused', startedAt: inDays(-31), paidUntil: inDays(-1) })
     await toldOf(paid)
     go()
     provider.hold = undefined
@@ -252,7 +252,7 @@ describe('an answer', () => {
     const second = await queue.claim(60)
     expect([first?.id, second?.id]).toEqual([paid.id, paid.id])
     if (!first || !second) return
-    const newer = { ...paid, status: 'paused' as const }
+    const newer = { ...paid, status: 'paused' as const, startedAt: inDays(-31), paidUntil: inDays(-1) }
     expect(await queue.apply(second, { kind: 'subscription', found: newer })).toEqual({ problem: null })
     expect(await queue.apply(first, { kind: 'subscription', found: paid })).toBe('stale')
     expect(await subscriptionOf(user)).toMatchObject({ status: 'paused' })
