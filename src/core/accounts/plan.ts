@@ -178,8 +178,8 @@ export function settlePeriods(
       note: `${plan.name}, at sign-up`,
     })
 
-  // While it may become active again, periods without a grant must be seen as such.
-  const isOver = state.endDate <= now && expiring <= 0
+  // While it may become active again, periods without a grant must be seen as such: what is paid may be paid again after months.
+  const isOver = isByHand && state.endDate <= now && expiring <= 0
   const granted = { ...(month && { month }), ...(year && { year }) }
   return { startedAt, period, granted, entries, checkAt: isOver ? null : period.end }
 }
@@ -211,7 +211,7 @@ export function currentPeriodOf(
   now: Date,
 ): CurrentPeriod | undefined {
   const { period } = state
-  if (!period || period.end <= now) return undefined
+  if (!period || period.end <= now || (period.credits === null && state.endDate <= now)) return undefined
   const paidUntil = state.paidUntil && LAST_MOMENT
   const { entries } = settlePeriods({ ...state, paidUntil }, plans, held, period.end)
   const sum = (kind: PeriodEntry['kind']) =>
