@@ -21,6 +21,11 @@ export interface Payment {
   readonly graceDays: number
 }
 
+const faultOfEndpoint = (url: string, its: string) => ({
+  key: 'endpoint',
+  sentence: `At the last start, the webhook endpoint ${url} ${its} on the pages of the payment provider. What no event tells of, such as money that went back for a plan, may never be known here.`,
+})
+
 /** Wires payment in one server: what its route needs, and the loop that works off events. */
 export function startBilling(
   { provider, graceDays }: Payment,
@@ -39,6 +44,11 @@ export function startBilling(
   loop.start()
   customers.start()
   purchases.start()
+  const endpoint = `${config.baseUrl}/billing/${provider.name}`
+  void provider
+    .endpointProblem(endpoint)
+    .then((its) => (its === undefined ? undefined : faults.note(faultOfEndpoint(endpoint, its))))
+    .catch((err) => log.warn({ err }, 'the payment provider could not be asked where it sends events'))
   return {
     routes: { provider: provider.name, receiver: metrics?.payments(receiver) ?? receiver },
     async stop() {

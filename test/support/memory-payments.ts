@@ -65,6 +65,7 @@ export function memoryPayments(secret = 'secret'): MemoryPayments {
       if (it.isAway) throw new PaymentProviderFailure('Nobody answers.')
       return [...it.purchases]
     },
+    endpointProblem: async () => undefined,
     cancelAll: (customer) =>
       answer(`cancel ${customer}`, () => {
         it.canceled.push(customer)

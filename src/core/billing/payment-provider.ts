@@ -66,6 +66,13 @@ export interface PaymentProvider {
    */
   purchasesSince(moment: Date): Promise<readonly Purchase[]>
 
+  /**
+   * What is wrong with how events are sent to this address of the service: the end of a sentence. Undefined: nothing, or the
+   * provider's pages name no such address, or the key may not ask.
+   * @throws PaymentProviderFailure
+   */
+  endpointProblem(url: string): Promise<string | undefined>
+
   /** Ends all subscriptions of a customer at once. @throws PaymentProviderFailure */
   cancelAll(customer: string): Promise<void>
 }

@@ -65,7 +65,7 @@ export function billingRoutes(app: App, { provider, receiver, largeBodies = LARG
     return payload
   })
 
-  app.post(`/billing/${provider}`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+  const take = async (request: FastifyRequest, reply: FastifyReply) => {
     const { body } = request
     const received = Buffer.isBuffer(body) && (await receiver.receive(body, signatureOf(request)))
     if (!received || received === 'refused') {
@@ -73,5 +73,7 @@ export function billingRoutes(app: App, { provider, receiver, largeBodies = LARG
       throw refused()
     }
     return reply.send({ received: true })
-  })
+  }
+  // Providers follow no redirect, and many addresses are written with a slash at the end.
+  for (const path of [`/billing/${provider}`, `/billing/${provider}/`]) app.post(path, { bodyLimit: BODY_LIMIT }, take)
 }

@@ -9,7 +9,7 @@ import {
 import { reasonOf } from '../../lib/causes.js'
 import { stripeCustomers } from './customers.js'
 import { portalSessions } from './portal.js'
-import { idOf, paymentEventOf } from './stripe-events.js'
+import { idOf, paymentEventOf, USED_EVENTS } from './stripe-events.js'
 import { ACCOUNT, orNone, packMetadata, paymentState, subscriptionState } from './stripe-state.js'
 
 /** What this adapter was written for. Stripe keeps it for us when it brings out another. */
@@ -108,6 +108,8 @@ export async function stripeProvider(options: StripeOptions): Promise<PaymentPro
         )
       }),
 
+    endpointProblem: (url) => asked(() => endpointProblem(stripe, url)),
+
     cancelAll: (customer) =>
       asked(async () => {
         await expireAll(stripe, await openSessions(stripe, customer))
@@ -162,6 +164,19 @@ async function usablePrice(stripe: Stripe, id: string, { automatic }: TaxOptions
 function everyOf({ interval, interval_count }: Stripe.Price.Recurring): Price['every'] {
   if (interval_count !== 1) return 'other'
   return interval === 'month' ? 'month' : interval === 'year' ? 'year' : 'other'
+}
+
+async function endpointProblem(stripe: Stripe, url: string): Promise<string | undefined> {
+  const all = await allOf(stripe.webhookEndpoints.list({ limit: 100 })).catch((error) => {
+    if ((error as { type?: unknown }).type === 'StripePermissionError') return []
+    throw error
+  })
+  const lacks = all
+    .filter((it) => it.url.replace(/\/$/, '') === url && it.status === 'enabled')
+    .map(({ enabled_events: sent }) => (sent.includes('*') ? [] : USED_EVENTS.filter((it) => !sent.includes(it))))
+    .toSorted((one, other) => one.length - other.length)[0]
+  if (lacks) return lacks.length > 0 ? `is not sent ${lacks.join(', ')}: add these events to it` : undefined
+  return all.some((it) => it.url.replace(/\/$/, '') === url) ? 'is switched off: enable it' : undefined
 }
 
 /** All but those that have ended. */

@@ -635,6 +635,29 @@ describe('the portal', () => {
   })
 })
 
+describe('the endpoint for events', () => {
+  const URL = 'https://easel.example/billing/stripe'
+  const [first, ...others] = USED_EVENTS
+  it.each([
+    ['none there: the command line of Stripe may send them', {}, undefined],
+    ['all events', { enabled_events: ['*'], url: `${URL}/` }, undefined],
+    ['those that are used', { enabled_events: [...USED_EVENTS, 'radar.rule'], url: URL }, undefined],
+    ['all but one', { enabled_events: others, url: URL }, `is not sent ${first}: add these events to it`],
+    ['switched off', { enabled_events: ['*'], url: URL, status: 'disabled' }, 'is switched off: enable it'],
+  ])('has %s', async (_what, its, problem) => {
+    const { stripe, provider } = await given()
+    const other = {
+      id: 'we_1',
+      object: 'webhook_endpoint',
+      created: 1,
+      url: 'https://other.example',
+      status: 'enabled',
+    }
+    stripe.objects.add({ ...other, enabled_events: ['a'], ...its })
+    expect(await provider.endpointProblem(URL)).toBe(problem)
+  })
+})
+
 describe('the end of an account', () => {
   it('ends all its subscriptions and open pages, also when asked for twice or after the customer is gone', async () => {
     const { stripe, provider, customer, orderPlan, orderPack } = await givenCustomer()

@@ -300,5 +300,6 @@ export const ACCESS: Readonly<Record<Door, Readonly<Record<string, Row>>>> = {
   },
   paymentProvider: {
     'POST /billing/stripe': 200,
+    'POST /billing/stripe/': 200,
   },
 }

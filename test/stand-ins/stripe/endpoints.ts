@@ -272,6 +272,7 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
     },
     'GET disputes': listed('dispute', '/v1/disputes', ['payment_intent', 'charge']),
 
+    'GET webhook_endpoints': listed('webhook_endpoint', '/v1/webhook_endpoints', []),
     'POST checkout/sessions': newSession,
     'GET checkout/sessions': listed(
       'checkout.session',
