@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { fairLine } from '../../lib/fair-line.js'
-import { AppError, invalidParameter, serviceUnavailable } from '../errors.js'
+import { AppError, serviceUnavailable } from '../errors.js'
 import type { CredentialStore, SessionStore, SignedIn } from './session.js'
 
 /** 32 MiB and about a sixth of a second, as OWASP's cheat sheet on password storage has it. */
@@ -9,14 +9,13 @@ const HASH_BYTES = 32
 
 export const PASSWORD_LENGTH = { min: 10, max: 200 } as const
 
-/** Why it can't be this account's password, in one sentence; undefined if it can. */
-export function passwordProblem(password: string, username: string): string | undefined {
+/** @throws invalid_request unless it can be the password of the account of this name */
+export function requireUsablePassword(password: string, username: string): void {
   const { min, max } = PASSWORD_LENGTH
-  const length = [...password].length
-  if (length < min || password.length > max) return `A password has ${min} to ${max} characters. Choose another one.`
-  if (password.toLowerCase() === username.toLowerCase())
-    return 'The password must not be the username. Choose another one.'
-  return undefined
+  if ([...password].length < min || password.length > max)
+    throw new AppError('invalid_request', `A password has ${min} to ${max} characters. Choose another one.`)
+  if (password.trim().toLowerCase() === username.toLowerCase())
+    throw new AppError('invalid_request', 'The password must not be the username. Choose another one.')
 }
 
 /**
@@ -72,7 +71,10 @@ export async function requireOwner(
   const stored = (await credentials.find(account.username))?.passwordHash
   if (stored) {
     if (await isPassword(password, stored, { accountId: account.id })) return
-    throw new AppError('forbidden', 'The current password is not right. Nothing was changed: try again.')
+    throw new AppError(
+      'forbidden',
+      'The current password is not right. Nothing was changed: try again, or sign in by a link, on whose page you can set a new one.',
+    )
   }
   const begun = (await sessions.list(account.id)).find(({ id }) => id === sessionId)?.createdAt.getTime() ?? 0
   if (Date.now() - begun > FRESH_MINUTES * 60_000)
@@ -88,9 +90,7 @@ export async function changePassword(
   signedIn: SignedIn,
   { current, next }: { readonly current: string; readonly next: string },
 ): Promise<void> {
-  const { min, max } = PASSWORD_LENGTH
-  if (next.length < min || next.length > max)
-    throw invalidParameter('next', `A password has ${min} to ${max} characters: choose another one.`)
+  requireUsablePassword(next, signedIn.caller.account.username)
   await requireOwner(ports, signedIn, current)
   const { id: accountId } = signedIn.caller.account
   await ports.credentials.setPassword(accountId, await hashPassword(next, { accountId }), signedIn.sessionId)

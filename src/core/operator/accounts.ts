@@ -1,7 +1,7 @@
 /** Accounts, and how they sign in. */
 import type { Role, Subscription } from '../accounts/account.js'
 import { cancelAll, type DeleteAccountPorts, deleteAccount } from '../accounts/delete-account.js'
-import { hashPassword, passwordProblem } from '../accounts/password.js'
+import { hashPassword, requireUsablePassword } from '../accounts/password.js'
 import { type CredentialStore, newSignInLink } from '../accounts/session.js'
 import { isNameOfDeleted } from '../accounts/username.js'
 import { AppError, invalidParameter } from '../errors.js'
@@ -215,8 +215,7 @@ export async function setRole(acting: Acting<AccountStores>, name: string, role:
 export async function setPassword(acting: Acting<SignInStores>, name: string, read: () => Promise<string>) {
   const { id, username } = await requireAccount(acting.stores, name)
   const password = await read()
-  const problem = passwordProblem(password, username)
-  if (problem) throw new AppError('invalid_request', problem)
+  requireUsablePassword(password, username)
   const hash = await hashPassword(password)
   await acting.recorded(
     ({ credentials }) => credentials.setPassword(id, hash, undefined),

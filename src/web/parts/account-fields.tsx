@@ -79,13 +79,19 @@ export const PasswordField = ({
   />
 )
 
+/** For password managers, which keep a password with the name that a form shows or hides, but not with a hidden input. */
+export const OwnName = ({ username }: { readonly username: string }) => (
+  <input type="text" name="username" autocomplete="username" value={username} readonly hidden />
+)
+
 interface NewPasswordProps extends Omit<FieldProps, 'value'> {
   readonly name: string
   /** Behind how long it must be. */
   readonly hint: string
+  readonly required?: boolean
 }
 
-export const NewPasswordField = ({ label, name, hint }: NewPasswordProps) => (
+export const NewPasswordField = ({ label, name, hint, required = true }: NewPasswordProps) => (
   <Field
     id={name}
     label={label}
@@ -94,7 +100,7 @@ export const NewPasswordField = ({ label, name, hint }: NewPasswordProps) => (
     minlength={PASSWORD_LENGTH.min}
     maxlength={PASSWORD_LENGTH.max}
     hint={`${useTexts().account.fields.atLeast(PASSWORD_LENGTH.min)}${hint}`}
-    required
+    required={required}
   />
 )
 

@@ -136,6 +136,8 @@ describe('changing the password', () => {
     const short = await post('/account/password', { current: PASSWORD, next: 'short' })
     expect([short.status, short.html.includes('A password has 10 to 200 characters')]).toEqual([400, true])
     expect((await post('/account/password')).status).toBe(400)
+    const named = await post('/account/password', { current: PASSWORD, next: ` ${user.username.toUpperCase()}` })
+    expect([named.status, named.html.includes('The password must not be the username.')]).toEqual([400, true])
     expect(await hasPassword(PASSWORD)).toBe(true)
     expect(await sessions()).toHaveLength(2)
     for (const { html } of [wrong, short]) expect(html).not.toContain(PASSWORD)
@@ -153,7 +155,10 @@ describe('changing the password', () => {
 
   it('asks for no current one if the account has none', async () => {
     const { post, hasPassword, get } = await given()
-    expect((await get()).html).not.toContain('Current password')
+    const { html } = await get()
+    expect(html).not.toContain('Current password')
+    // Password managers keep a password with the name in a field of text, also one that is not shown.
+    expect(html).toMatch(/<input type="text" name="username" autocomplete="username" value="[^"]+"[^>]* hidden/)
     expect((await post('/account/password', { next: NEXT })).location).toBe('/account?done=password')
     expect(await hasPassword(NEXT)).toBe(true)
   })

@@ -6,7 +6,7 @@ import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { credentialStore, sessionStore } from '../../../src/db/accounts/sessions.js'
 import { parseConfig } from '../../../src/process/config.js'
 import { startServer } from '../../../src/process/start-server.js'
-import { givenSession } from '../../support/given-sign-in.js'
+import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'
 import { givenUser } from '../../support/givens.js'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../support/mailbox.js'
 import { useService } from '../../support/service.js'
@@ -62,6 +62,34 @@ describe('asking for a link', () => {
       location: '/playground',
     })
     expect((await send('POST', '/sign-in/link', { body: { token } })).status).toBe(401)
+  })
+
+  it('lets its reader set a new password in place of one that is forgotten, which ends all other sessions', async () => {
+    const { db } = context.service
+    const user = await givenReader()
+    await givenPassword(db, user)
+    const elsewhere = await givenSession(db, user)
+    await askFor(user.email)
+    await until(async () => mailsTo(user.email).length === 1, 'the mail')
+    const link = linkIn(mailsTo(user.email)[0] as ReceivedMail)
+    expect((await send('GET', link)).html).toContain('Set a new password')
+    const token = link.split('?token=')[1] as string
+    const set = (password: string) => send('POST', '/sign-in/link', { body: { token, password } })
+    for (const [password, sentence] of [
+      ['short', 'A password has 10 to 200 characters.'],
+      [user.username, 'The password must not be the username.'],
+    ] as const) {
+      const { status, html } = await set(password)
+      expect([status, html.includes(sentence)]).toEqual([400, true])
+    }
+    const { status, cookie } = await set('never to be forgotten')
+    expect(status).toBe(303)
+    expect((await send('GET', '/account', { cookie })).status).toBe(200)
+    expect((await send('GET', '/account', { cookie: elsewhere })).location).toMatch(/^\/sign-in/)
+    expect((await set('used a second time')).status).toBe(401)
+    const signIn = (password: string) => send('POST', '/sign-in', { body: { username: user.username, password } })
+    expect((await signIn(PASSWORD)).status).toBe(401)
+    expect((await signIn('never to be forgotten')).status).toBe(303)
   })
 
   it('sends the mail in the language that the account remembers, else in that of the browser', async () => {

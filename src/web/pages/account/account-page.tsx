@@ -11,7 +11,7 @@ import { statusOf } from '../../../http/shared/error-bodies.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import * as field from '../../../http/shared/fields.js'
 import type { Cursor } from '../../../lib/page.js'
-import { NewPasswordField, PasswordField } from '../../parts/account-fields.js'
+import { NewPasswordField, OwnName, PasswordField } from '../../parts/account-fields.js'
 import { DayChart } from '../../parts/day-chart.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Outlook } from '../../parts/outlook.js'
@@ -153,8 +153,7 @@ const Password = ({ signedIn, hasPassword, problem }: AccountView) => {
       <form class="stack" method="post" action="/account/password">
         <h2 id="password-title">{hasPassword ? words.changeTitle : words.setTitle}</h2>
         <Notices problem={problem} />
-        {/* For password managers, which store it with the name. */}
-        <input type="hidden" name="username" autocomplete="username" value={signedIn.caller.account.username} />
+        <OwnName username={signedIn.caller.account.username} />
         {hasPassword && <PasswordField id="current" label={words.current} autofocus={problem !== undefined} />}
         <NewPasswordField label={words.next} name="next" hint={words.hint} />
         <button type="submit">{hasPassword ? words.change : words.set}</button>

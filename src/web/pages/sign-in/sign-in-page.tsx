@@ -1,13 +1,20 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { isPassword, PASSWORD_LENGTH } from '../../../core/accounts/password.js'
+import { hashPassword, isPassword, PASSWORD_LENGTH, requireUsablePassword } from '../../../core/accounts/password.js'
 import { hashToken, LINK_MINUTES } from '../../../core/accounts/session.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf, networksOf } from '../../../http/shared/networks.js'
-import { MAX_EMAIL_LENGTH, PasswordField, UsernameField } from '../../parts/account-fields.js'
+import {
+  MAX_EMAIL_LENGTH,
+  NewPasswordField,
+  OwnName,
+  PasswordField,
+  UsernameField,
+} from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import { SiteName } from '../../parts/site-context.js'
+import { refusalMessage } from '../../shared/answers.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
@@ -75,17 +82,29 @@ interface LinkPageProps {
   readonly username: string
   readonly token: string
   readonly next: string
+  /** Why the new password cannot be one. */
+  readonly problem?: string
 }
 
-/** Opened from a link: only its button signs in, since mail programs follow links by themselves. */
-const LinkPage = ({ username, token, next }: LinkPageProps) => {
+/**
+ * Opened from a link: only its button signs in, since mail programs follow links by themselves. Whoever has forgotten
+ * the password sets another one here, as nowhere else without the old one.
+ */
+const LinkPage = ({ username, token, next, problem }: LinkPageProps) => {
   const { signIn, parts } = useTexts()
+  const { password } = signIn.link
   return (
     <Layout title={parts.signIn} signedIn={null} path="/sign-in" class="narrow">
       <form class="card stack" method="post" action="/sign-in/link">
         <h1>{signIn.link.welcome(<SiteName />)}</h1>
+        <Notices problem={problem} />
         <p>{signIn.link.press(<bdi>{username}</bdi>)}</p>
         <input type="hidden" name="token" value={token} />
+        <details open={problem !== undefined}>
+          <summary>{password.title}</summary>
+          <OwnName username={username} />
+          <NewPasswordField label={password.label} name="password" hint={password.hint} required={false} />
+        </details>
         <input type="hidden" name="next" value={next} />
         <button class="primary" type="submit">
           {parts.signIn}
@@ -116,6 +135,12 @@ const signInBody = z.object({
   next: nextPath,
 })
 const linkFields = z.object({ token: z.string().max(100).catch(''), next: nextPath })
+const linkBody = linkFields.extend({
+  password: z
+    .string()
+    .max(10 * PASSWORD_LENGTH.max)
+    .catch(''),
+})
 
 /** Sends the sign-in page, as this site has it. */
 export const sendSignInPage = (
@@ -179,9 +204,20 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     return sendPage(reply, <LinkPage {...{ username, token, next }} />)
   })
 
-  app.post('/sign-in/link', { schema: { body: linkFields } }, async (request, reply) => {
-    const { token, next } = request.body
+  app.post('/sign-in/link', { schema: { body: linkBody } }, async (request, reply) => {
+    const { token, next, password } = request.body
+    const username = await credentials.findLink(hashToken(token))
+    let hash: string | undefined
+    // All that can go wrong with it comes before the link is used up.
+    if (username !== undefined && password !== '')
+      try {
+        requireUsablePassword(password, username)
+        hash = await hashPassword(password, { networks: networksOf(request.ip) })
+      } catch (error) {
+        return sendPage(reply, <LinkPage {...{ username, token, next }} problem={refusalMessage(error, reply)} />)
+      }
     const accountId = await credentials.spendLink(hashToken(token))
+    if (accountId && hash) await credentials.setPassword(accountId, hash, undefined)
     if (!accountId || !(await cookies.signIn(request, reply, accountId)))
       return showForm(reply, 401, { next, problem: request.texts.signIn.problems.linkOver })
     return reply.redirect(next, 303)

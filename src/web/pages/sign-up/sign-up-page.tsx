@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { hashPassword, PASSWORD_LENGTH, passwordProblem } from '../../../core/accounts/password.js'
+import { hashPassword, PASSWORD_LENGTH, requireUsablePassword } from '../../../core/accounts/password.js'
 import { usernameProblem } from '../../../core/accounts/username.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf, networksOf } from '../../../http/shared/networks.js'
 import { EmailField, emailAddress, NewPasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
+import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
 import { inWords } from '../../texts/refusals.js'
@@ -71,8 +72,11 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     if (wrongName) return refuse(400, inWords(wrongName, request.texts))
     const { problems } = request.texts.signUp
     if (!emailAddress.safeParse(email).success) return refuse(400, problems.noEmail)
-    const wrongPassword = passwordProblem(password, username)
-    if (wrongPassword) return refuse(400, inWords(wrongPassword, request.texts))
+    try {
+      requireUsablePassword(password, username)
+    } catch (error) {
+      return refuse(400, refusalMessage(error, reply))
+    }
     const tries = await guesses.hit(`sign-up:${networkOf(request.ip)}`, HOUR_MS, TRIES_PER_HOUR)
     if (tries.current > TRIES_PER_HOUR) return refuse(429, problems.tooMany)
     const networks = networksOf(request.ip)

@@ -14,14 +14,13 @@ export const accountRefusals: readonly (readonly [english: string, german: strin
     'An diese Adresse wurden zu viele E-Mails geschickt. Warte eine Viertelstunde.',
   ],
   [
-    'The current password is not right. Nothing was changed: try again.',
-    'Das jetzige Passwort stimmt nicht. Nichts wurde geändert: Versuche es noch einmal.',
+    'The current password is not right. Nothing was changed: try again, or sign in by a link, on whose page you can set a new one.',
+    'Das jetzige Passwort stimmt nicht. Nichts wurde geändert: Versuche es noch einmal, oder melde dich mit einem Link an. Auf dessen Seite kannst du ein neues festlegen.',
   ],
   [
     'Your account has no password to ask you for. Sign out, sign in again, and do this within {} minutes.',
     'Dein Konto hat kein Passwort, nach dem wir dich fragen könnten. Melde dich ab und wieder an, und tu dies innerhalb von {} Minuten.',
   ],
-  ['A password has {} to {} characters: choose another one.', 'Ein Passwort hat {} bis {} Zeichen: Wähle ein anderes.'],
   [
     'You are an operator: have another one make yours an ordinary account first.',
     'Du bist Betreiber: Lass zuerst einen anderen dein Konto zu einem gewöhnlichen machen.',

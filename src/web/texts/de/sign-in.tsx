@@ -5,7 +5,7 @@ export const signIn: Texts['signIn'] = {
     `Wenn es ein Konto mit diesem Namen oder dieser Adresse gibt, ist ein Link unterwegs. Er gilt nur einmal, und nur ${minutes} Minuten lang.`,
   name: 'Benutzername oder E-Mail',
   password: 'Passwort',
-  withoutPassword: 'oder ohne Passwort',
+  withoutPassword: 'Kein Passwort, oder vergessen?',
   mail: 'Link per E-Mail schicken',
   at: (host) => `Mit ${host} anmelden`,
   askOperator: 'Kein Passwort, oder vergessen? Bitte den Betreiber dieser Website um einen Link.',
@@ -16,6 +16,11 @@ export const signIn: Texts['signIn'] = {
     press: (username) => (
       <>Drücke den Knopf, um dich in diesem Browser als {username} anzumelden. Der Link gilt nur einmal.</>
     ),
+    password: {
+      title: 'Neues Passwort festlegen',
+      label: 'Neues Passwort',
+      hint: ' – oder nichts, um das bisherige zu behalten. Ein neues meldet dich überall sonst ab.',
+    },
   },
   problems: {
     wrong: 'Name und Passwort passen nicht zusammen. Prüfe beides, oder fordere einen Link an.',

@@ -6,7 +6,7 @@ export const signIn = {
     `If there is an account with that name or address, a link is on its way. It works once, and ends in ${minutes} minutes.`,
   name: 'Username or email',
   password: 'Password',
-  withoutPassword: 'or, without a password',
+  withoutPassword: 'No password, or forgotten?',
   mail: 'Email me a link',
   /** @param host the identity provider's */
   at: (host: string): string => `Sign in with ${host}`,
@@ -18,6 +18,12 @@ export const signIn = {
     press: (username: ComponentChildren): ComponentChildren => (
       <>Press the button to sign in as {username} with this browser. The link works once.</>
     ),
+    password: {
+      title: 'Set a new password',
+      label: 'New password',
+      /** Behind how long it must be. */
+      hint: ', or nothing, to keep the one that you have. A new one signs you out everywhere else.',
+    },
   },
   problems: {
     wrong: 'That name and password do not belong together. Check both, or ask for a link.',
