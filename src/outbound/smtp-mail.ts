@@ -16,7 +16,7 @@ interface Sender {
  * offers it, and never a password without.
  * @param host of the website: as whom we introduce ourselves to the server
  */
-export function smtpMail(smtpUrl: string, from: string | Sender, host = ''): SendMail {
+export function smtpMail(smtpUrl: string, from: Sender, host = ''): SendMail {
   const name = introduction(smtpUrl, from, host)
   return async ({ to, subject, text, unsubscribeUrl }) => {
     const transport = await transportTo(smtpUrl, name)
@@ -40,7 +40,7 @@ export function smtpMail(smtpUrl: string, from: string | Sender, host = ''): Sen
 }
 
 /** Why no mail can be sent, as far as can be told without sending one; undefined: nothing is known to be wrong. */
-export async function mailServerProblem(smtpUrl: string, from: string | Sender, host: string) {
+export async function mailServerProblem(smtpUrl: string, from: Sender, host: string) {
   const name = introduction(smtpUrl, from, host)
   const transport = await transportTo(smtpUrl, name)
   try {
@@ -74,9 +74,8 @@ export const senderAt = (name: string, host: string): Sender => ({ name, address
  * With which name we introduce ourselves (EHLO). A container's own name is no domain, and nodemailer would say 127.0.0.1 then:
  * servers that look at it refuse both.
  */
-function introduction(smtpUrl: string, from: string | Sender, host: string): string | undefined {
-  const address = typeof from === 'string' ? from : from.address
-  const domain = domainToASCII(address.slice(address.lastIndexOf('@') + 1).replace(/>.*$/, ''))
+function introduction(smtpUrl: string, from: Sender, host: string): string | undefined {
+  const domain = domainToASCII(from.address.slice(from.address.lastIndexOf('@') + 1))
   const given = new URL(smtpUrl).searchParams.get('name')
   const isDomain = (it: string) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(it) && !isIP(it)
   return given || [host.replace(/\.$/, ''), domain].find(isDomain) || literal(host)

@@ -39,6 +39,18 @@ export const siteName = z
   .trim()
   .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,40}$/u, NAME)
 
+const SENDER = /^(?:("?)([^<>"@\p{Cc}]{1,100}?)\1\s*<([^<>\s@]+@[^<>\s@]+)>|([^<>\s@]+@[^<>\s@]+))$/u
+
+/** A mail address with or without a name, which may have signs that mean something in a header, such as a comma. */
+export const mailSender = z
+  .string()
+  .trim()
+  .regex(SENDER, 'must be a mail address, like easel@example.com or Easel <easel@example.com>')
+  .transform((text) => {
+    const [, , name = '', named, bare = ''] = SENDER.exec(text) ?? []
+    return { name: name.trim(), address: named ?? bare }
+  })
+
 export const httpUrl = plainHttpUrl.transform((text) => text.replace(/\/+$/, ''))
 
 /** Pages, cookies and the paths of the interfaces begin at the root of their host. */

@@ -8,7 +8,8 @@ import { freePort } from '../support/free-port.js'
 import { startMailbox } from '../support/mailbox.js'
 
 const MAIL = { to: 'alice@mail.test', subject: 'Hello', text: 'Hello.\n' }
-const FROM = 'Easel <hello@mail.example.test>'
+const senderFrom = (address: string) => ({ name: 'Easel', address })
+const FROM = senderFrom('hello@mail.example.test')
 
 async function givenMailbox(options: Parameters<typeof startMailbox>[0] = {}) {
   const box = await startMailbox(options)
@@ -71,7 +72,7 @@ describe('what the server says no to', () => {
 
 describe('what we say of ourselves', () => {
   /** The names in EHLO; the stand-in writes them in lower case. */
-  async function introducedBy(host: string, from: string | ReturnType<typeof senderAt>, query = '') {
+  async function introducedBy(host: string, from = FROM, query = '') {
     const names = new Set<string>()
     const box = await givenMailbox({
       disabledCommands: ['AUTH', 'STARTTLS'],
@@ -84,14 +85,14 @@ describe('what we say of ourselves', () => {
     return { names: [...names], text: box.received[0]?.text ?? '' }
   }
 
-  it.each<[string, string, string, string]>([
+  it.each<[string, string, typeof FROM, string]>([
     ['the host of the website', 'easel.example.test', FROM, 'easel.example.test'],
     ['a name in Unicode as ASCII', new URL('https://bücher.example').hostname, FROM, 'xn--bcher-kva.example'],
     ['the sender’s domain where the website has none', 'localhost', FROM, 'mail.example.test'],
     ['the sender’s domain where the website has an address', '192.0.2.7', FROM, 'mail.example.test'],
-    ['the sender’s domain as ASCII', 'easel', 'a@bücher.example', 'xn--bcher-kva.example'],
-    ['the address of the website as SMTP writes it', '192.0.2.7', 'a@localhost', '[192.0.2.7]'],
-    ['its IPv6 address, too', '[2001:db8::7]', 'a@localhost', '[ipv6:2001:db8::7]'],
+    ['the sender’s domain as ASCII', 'easel', senderFrom('a@bücher.example'), 'xn--bcher-kva.example'],
+    ['the address of the website as SMTP writes it', '192.0.2.7', senderFrom('a@localhost'), '[192.0.2.7]'],
+    ['its IPv6 address, too', '[2001:db8::7]', senderFrom('a@localhost'), '[ipv6:2001:db8::7]'],
   ])('is %s', async (_what, host, from, name) => {
     expect((await introducedBy(host, from)).names).toEqual([name])
   })
@@ -109,6 +110,11 @@ describe('what we say of ourselves', () => {
     expect(text).toMatch(/^Date: \w{3}, \d\d \w{3} \d{4} [\d:]{8} \+0000\r$/m)
     expect(text).toMatch(/^Auto-Submitted: auto-generated\r$/m)
     expect(text).not.toMatch(/127\.0\.0\.1|List-Unsubscribe/)
+  })
+
+  it('may have a name with signs that mean something in a header', async () => {
+    const { text } = await introducedBy('easel.example.test', { ...FROM, name: 'Team: Easel, Inc. (Beta)' })
+    expect(text).toMatch(/^From: "Team: Easel, Inc\. \(Beta\)" <hello@mail\.example\.test>\r$/m)
   })
 
   it('names the sender of an installation without a domain as SMTP writes addresses', () => {
