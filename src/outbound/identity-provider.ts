@@ -35,6 +35,8 @@ export interface CheckedProvider extends IdentityProvider {
 type Claims = Readonly<Record<string, unknown>>
 
 const TIMEOUT_SECONDS = 8
+/** How long the discovery document is believed, of which the addresses may change. */
+const KEPT_MS = 10 * 60_000
 /** Far above any document, set of keys or token. */
 const fetchLimited = limitedFetch(1024 * 1024)
 /** OpenID Connect allows subjects of so many characters. */
@@ -50,21 +52,22 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
   const { issuer, clientId, clientSecret, redirectUri, operators, warn } = options
   const { host } = new URL(issuer)
   /** The provider's discovery document, with each way to show it our secret. */
-  const discovered = new Map<number, Promise<Configuration>>()
+  const discovered = new Map<number, { readonly at: number; readonly config: Promise<Configuration> }>()
   /** The way that the provider took last. */
   let taken = 0
   let saidThatNone = false
 
   const configuration = (way: number) => {
-    // Not at the start: a provider that is away must not keep the server from serving. A failure is not kept.
-    const discovering =
-      discovered.get(way) ??
-      discover(way).catch((error) => {
-        discovered.delete(way)
-        throw discoveryFailure(error)
-      })
-    discovered.set(way, discovering)
-    return discovering
+    // Not at the start: a provider that is away must not keep the server from serving.
+    const kept = discovered.get(way)
+    if (kept && Date.now() - kept.at < KEPT_MS) return kept.config
+    const config = discover(way).catch((error) => {
+      // A failure is not kept.
+      discovered.delete(way)
+      throw discoveryFailure(error)
+    })
+    discovered.set(way, { at: Date.now(), config })
+    return config
   }
 
   async function discover(way: number): Promise<Configuration> {
@@ -114,7 +117,10 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
       : 'openid email profile'
 
   const failed = (error: unknown): never => {
-    throw signInFailure(error, redirectUri)
+    const failure = signInFailure(error, redirectUri)
+    // The provider may have changed its keys, algorithms or addresses since: the next sign-in reads them anew.
+    if (failure.why === 'setup') discovered.clear()
+    throw failure
   }
 
   async function begin() {
@@ -144,6 +150,15 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
     check: () =>
       checkProvider({ redirectUri, fetch: fetchLimited, configuration: () => configuration(taken), asked, begin }),
 
+    async signOutUrl(idToken, backTo) {
+      const config = await configuration(taken)
+      const parameters = {
+        ...(idToken && { id_token_hint: idToken }),
+        ...(backTo && { post_logout_redirect_uri: backTo }),
+      }
+      return (await load()).buildEndSessionUrl(config, parameters).href
+    },
+
     async end(query, { state, nonce, verifier }) {
       const answered = new URLSearchParams(query)
       const isOne = (name: string) => answered.getAll(name).length === 1
@@ -158,7 +173,7 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
       const claims = tokens.claims()
       if (!claims) throw unusable('there is no ID token')
       const { sub: subject } = claims
-      const { issuer, userinfo_endpoint } = config.serverMetadata()
+      const { issuer, userinfo_endpoint, end_session_endpoint } = config.serverMetadata()
       if (subject === '' || subject.length > MAX_SUBJECT_LENGTH || ![subject, issuer].every(isStorable))
         throw unusable('the ID token has no "sub" that can be kept')
       let inquiry: Promise<Claims> | undefined
@@ -171,11 +186,12 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
       }
       return {
         identity: { issuer, subject },
+        idToken: end_session_endpoint === undefined ? undefined : tokens.id_token,
         profile: () => profileOf(claims, userInfo),
         async isOperator() {
           if (!operators) return undefined
           const { group, claim } = operators
-          const groups = claims[claim] ?? (await userInfo())[claim]
+          const groups = claimAt(claims, claim) ?? claimAt(await userInfo(), claim)
           if (groups !== undefined && groups !== null) return isAmong(group, groups)
           if (!saidThatNone) warn?.(noGroups(claim))
           saidThatNone = true
@@ -223,6 +239,13 @@ const single = (claim: unknown): unknown => (Array.isArray(claim) && claim.lengt
 const noGroups = (claim: string) =>
   `the identity provider named no groups (claim ${JSON.stringify(claim)}) of who signed in, so it makes them no operator: if it should, add the claim there or correct OIDC_GROUPS_CLAIM`
 
-/** @param groups may be anything: some providers write a list, others a text where there is one */
-const isAmong = (group: string, groups: unknown): boolean =>
-  Array.isArray(groups) ? groups.slice(0, MAX_GROUPS).includes(group) : groups === group
+/** A claim of this name, else what is at this path of names with dots between them, as in `realm_access.roles`. */
+const claimAt = (claims: Claims, name: string): unknown =>
+  claims[name] ?? name.split('.').reduce<unknown>((within, part) => (within as Claims | undefined)?.[part], claims)
+
+/** @param groups may be anything: some providers write a list, others a text where there is one, Zitadel an object of objects by name */
+function isAmong(group: string, groups: unknown): boolean {
+  if (Array.isArray(groups)) return groups.slice(0, MAX_GROUPS).includes(group)
+  if (typeof groups !== 'object' || groups === null) return groups === group
+  return Object.hasOwn(groups, group) && typeof (groups as Claims)[group] === 'object'
+}

@@ -168,6 +168,11 @@ function idTokenFailure(error: unknown): SignInFailed {
     )
   const { code } = error as Thrown
   const reason = reasonOf(error)
+  if (/\bJWE\b/.test(reason))
+    return setup(
+      'the identity provider encrypts ID tokens, which Easel does not read: choose no key for encryption for OIDC_CLIENT_ID there, only one for signing',
+      error,
+    )
   if (code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED')
     return setup(
       `the ID token is not valid now (${reason}): set the clock of this machine (it says ${new Date().toISOString()}) and that of the identity provider`,

@@ -9,6 +9,7 @@ import {
   httpUrl,
   issuerUrl,
   languages,
+  mailSender,
   networks,
   origins,
   postgresUrl,
@@ -79,17 +80,12 @@ const variables = z.object({
   SITE_NAME: siteName.optional(),
   SITE_FILE: z.string().optional(),
   SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
-  MAIL_FROM: z
-    .string()
-    .regex(
-      /^(?:[^<>"@\p{Cc}]{1,100}<[^<>\s@]+@[^<>\s@]+>|[^<>\s@]+@[^<>\s@]+)$/u,
-      'must be a mail address, like easel@example.com or Easel <easel@example.com>',
-    )
-    .optional(),
+  MAIL_FROM: mailSender.optional(),
   OIDC_ISSUER: issuerUrl.optional(),
   // A file or a form from which they were copied may add a line end.
   OIDC_CLIENT_ID: z.string().trim().min(1, 'must not be blank').optional(),
   OIDC_CLIENT_SECRET: z.string().trim().min(1, 'must not be blank').optional(),
+  OIDC_SIGN_OUT: z.enum(['offer', 'always'], 'must be offer or always').default('offer'),
   OIDC_OPERATOR_GROUP: z.string().optional(),
   OIDC_GROUPS_CLAIM: z.string().default('groups'),
   STRIPE_SECRET_KEY: z
@@ -218,6 +214,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
       v.OIDC_ISSUER && v.OIDC_CLIENT_ID && v.OIDC_CLIENT_SECRET
         ? {
             ...{ issuer: v.OIDC_ISSUER, clientId: v.OIDC_CLIENT_ID, clientSecret: v.OIDC_CLIENT_SECRET },
+            /** Else the page after signing out offers it. */
+            signsOutThere: v.OIDC_SIGN_OUT === 'always',
             operators: v.OIDC_OPERATOR_GROUP ? { group: v.OIDC_OPERATOR_GROUP, claim: v.OIDC_GROUPS_CLAIM } : undefined,
           }
         : undefined,

@@ -248,6 +248,19 @@ describe('the group of operators', () => {
     expect(await isOperatorIn(oidc, { group: 'admins', claim: 'roles' })).toBe(true)
   })
 
+  it.each<[string, string, object, boolean]>([
+    ['within another claim', 'realm_access.roles', { realm_access: { roles: ['admins'] } }, true],
+    ['within two', 'resource_access.easel.roles', { resource_access: { easel: { roles: ['staff'] } } }, false],
+    ['in a claim with dots in its name', 'https://mail.test/roles', { 'https://mail.test/roles': ['admins'] }, true],
+    ['among the names of an object', 'roles', { roles: { admins: { '1': 'mail.test' }, staff: {} } }, true],
+    ['not where there is nothing of the path', 'realm_access.roles', { realm_access: 'none' }, false],
+  ])('is looked for %s (%s)', async (_what, claim, idToken, expected) => {
+    const oidc = await givenProvider()
+    oidc.person = { sub: 'ann' }
+    oidc.idToken = idToken as never
+    expect(await isOperatorIn(oidc, { group: 'admins', claim })).toBe(expected)
+  })
+
   it('is not looked for if there is none', async () => {
     const oidc = await givenProvider()
     oidc.person = { sub: 'ann', groups: ['admins', 'undefined'] }

@@ -110,7 +110,7 @@ it.each<[string, Malice, string]>([
   [
     'an encrypted ID token',
     { at: { '/token': answering(200, { access_token: 'a', token_type: 'bearer', id_token: 'a.b.c.d.e' }) } },
-    'JWE',
+    'choose no key for encryption for OIDC_CLIENT_ID',
   ],
   ['an ID token without a time', { claims: { iat: undefined } }, '"iat"'],
   ['a subject that is a number', { claims: { sub: 7 } }, '"sub"'],
@@ -377,4 +377,12 @@ it('says of a real provider at the start that the secret, or the address to go b
   expect((await checked({ redirectUri: elsewhere })).join()).toContain(`register ${elsewhere} there`)
   await oidc.close()
   expect((await checked({})).join()).toMatch(/^the identity provider does not answer \(.+\): check OIDC_ISSUER/)
+})
+
+it('is over once the provider is set up otherwise, without a restart', async () => {
+  const discovery = { id_token_signing_alg_values_supported: ['ES256'] }
+  const { signIn } = await givenAnsweringProvider({ discovery })
+  expect((await failureOf(signIn())).why).toBe('setup')
+  discovery.id_token_signing_alg_values_supported = ['RS256']
+  expect((await signIn()).subject).toBe('somebody')
 })

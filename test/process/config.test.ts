@@ -68,6 +68,7 @@ const VARIABLES = [
   'OIDC_ISSUER',
   'OIDC_CLIENT_ID',
   'OIDC_CLIENT_SECRET',
+  'OIDC_SIGN_OUT',
   'OIDC_OPERATOR_GROUP',
   'OIDC_GROUPS_CLAIM',
   'STRIPE_SECRET_KEY',
@@ -529,7 +530,12 @@ describe('signing in to the website', () => {
   it('sends mail from the address that it is told', () => {
     const from = (env: Record<string, string>) => parse(env).mail.from
     expect(from({})).toBeUndefined()
-    for (const MAIL_FROM of ['a@b.example', 'The Easel <a@b.example>']) expect(from({ MAIL_FROM })).toBe(MAIL_FROM)
+    const address = 'a@b.example'
+    expect(from({ MAIL_FROM: address })).toEqual({ name: '', address })
+    // Read as a header, some of these would be two addresses, a group, or a comment.
+    for (const name of ['The Easel', 'Easel, Inc.', 'Team: Easel', 'Easel (Beta); art', 'Bürger & Söhne'])
+      for (const MAIL_FROM of [`${name} <${address}>`, ` "${name}" <${address}> `, `${name}<${address}>`])
+        expect(from({ MAIL_FROM })).toEqual({ name, address })
     for (const MAIL_FROM of ['easel', 'a@b, c@d', 'Easel a@b.example', 'Easel\nBcc: <x@y.z>'])
       expect(refusalOf({ ...REQUIRED, MAIL_FROM })).toBe(
         'MAIL_FROM must be a mail address, like easel@example.com or Easel <easel@example.com>',
@@ -541,7 +547,10 @@ describe('signing in to the website', () => {
   })
 
   it('uses an identity provider only if all of its variables are set and its URL is HTTPS', () => {
-    expect(parse(OIDC).oidc).toEqual({ issuer: 'https://id.example/', clientId: 'easel', clientSecret: 's' })
+    const issuer = 'https://id.example/'
+    expect(parse(OIDC).oidc).toEqual({ issuer, clientId: 'easel', clientSecret: 's', signsOutThere: false })
+    expect(parse({ ...OIDC, OIDC_SIGN_OUT: 'always' }).oidc?.signsOutThere).toBe(true)
+    expect(refusalOf({ ...REQUIRED, OIDC_SIGN_OUT: 'yes' })).toBe('OIDC_SIGN_OUT must be offer or always')
     for (const issuer of ['https://id.example', 'https://id.example/realms/a', 'https://id.example/application/o/a/'])
       expect(parse({ ...OIDC, OIDC_ISSUER: issuer }).oidc?.issuer).toBe(issuer)
     expect(parse({ ...OIDC, OIDC_ISSUER: 'http://localhost:9/realm' }).oidc?.issuer).toBe('http://localhost:9/realm')

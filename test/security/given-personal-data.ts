@@ -107,9 +107,10 @@ export async function givenPerson({ url, db }: Service, mailbox: Mailbox) {
     ...[submitted.body.id, mark('trace'), mark('header')],
   )
   await sql(
-    'INSERT INTO identities (issuer, subject, user_id) VALUES ($1, $2, $3)',
+    'INSERT INTO identities (issuer, subject, email, user_id) VALUES ($1, $2, $3, $4)',
     mark('issuer'),
     mark('subject'),
+    mark('named'),
     id,
   )
   await sql('INSERT INTO payment_customers (id, user_id, email) VALUES ($1, $2, $3)', mark('cus'), id, mark('payer'))

@@ -59,7 +59,10 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
       languages: ['en'],
       assets: [],
       ...{ signUpIsOpen: true, sendsMail: true },
-      provider: { host: 'provider.test', begin: refuse, end: refuse, secret: '' },
+      provider: {
+        ...{ host: 'provider.test', secret: '', signsOutThere: false },
+        ...{ begin: refuse, end: refuse, signOutUrl: refuse },
+      },
       ...{ shop: nothing, paymentOrigins: [] },
     }),
     ready: async () => true,

@@ -5,6 +5,7 @@ import Provider from 'oidc-provider'
 
 export const CLIENT = { id: 'easel', secret: 'secret:with/signs' }
 export const CALLBACK = 'http://easel.test/sign-in/oidc/callback'
+export const SIGNED_OUT = 'http://easel.test/signed-out'
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -38,7 +39,17 @@ export interface OidcServer {
   close(): Promise<void>
 }
 
-const SCOPED = ['email', 'email_verified', 'xms_edov', 'preferred_username', 'name', 'roles']
+const SCOPED = [
+  'email',
+  'email_verified',
+  'xms_edov',
+  'preferred_username',
+  'name',
+  'roles',
+  'realm_access',
+  'resource_access',
+  'https://mail.test/roles',
+]
 
 export async function startOidc({
   port = 0,
@@ -61,7 +72,14 @@ export async function startOidc({
     },
   }
   const provider = new Provider(issuer, {
-    clients: [{ client_id: CLIENT.id, client_secret: secret, redirect_uris: [CALLBACK] }],
+    clients: [
+      {
+        client_id: CLIENT.id,
+        client_secret: secret,
+        redirect_uris: [CALLBACK],
+        post_logout_redirect_uris: [SIGNED_OUT],
+      },
+    ],
     claims: { email: SCOPED, groups: ['groups'] },
     conformIdTokenClaims: false,
     cookies: { keys: ['test'] },

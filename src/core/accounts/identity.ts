@@ -21,6 +21,11 @@ export interface IdentityStore {
   find(identity: Identity): Promise<string | undefined>
   /** Links it to the account that has its address, unless that account has another identity of this issuer. */
   linkByEmail(identity: Identity, email: string): Promise<string | undefined>
+  /**
+   * Notes the address that the provider names now. The account gets it if it still has the one that the provider named before,
+   * unless another account has it; links that were sent to the old one end.
+   */
+  followEmail(identity: Identity, email: string): Promise<void>
   /** Makes an account, with the address unless another account has it. Undefined: the name, or one that reads like it, is taken. */
   register(identity: Identity, username: string, email: string | undefined): Promise<string | undefined>
 }
@@ -30,6 +35,12 @@ export interface IdentityProvider {
   readonly host: string
   /** Where to send the browser, and what it must keep until it comes back. @throws SignInFailed */
   begin(): Promise<{ readonly url: string; readonly checks: SignInChecks }>
+  /**
+   * Where a browser signs out at the provider; only where `end` gave an ID token.
+   * @param idToken of who signs out; empty: it was not kept
+   * @param backTo where the provider sends it then, if that address is registered there. @throws SignInFailed
+   */
+  signOutUrl(idToken: string, backTo: string | undefined): Promise<string>
   /** Reads what the provider sent back with the browser. @throws SignInFailed */
   end(query: string, checks: SignInChecks): Promise<IdentifiedPerson>
 }
@@ -37,6 +48,8 @@ export interface IdentityProvider {
 /** Who signed in at the provider. What is a function may ask it. @throws SignInFailed */
 interface IdentifiedPerson {
   readonly identity: Identity
+  /** For signing out at the provider; undefined: it has no page for that. */
+  readonly idToken: string | undefined
   profile(): Promise<Profile>
   /** Whether they are in the group of operators; undefined: there is none. */
   isOperator(): Promise<boolean | undefined>
@@ -73,15 +86,20 @@ const NAMES_TRIED = 20
 export async function accountOfIdentity(
   identities: IdentityStore,
   { identity, profile }: Pick<IdentifiedPerson, 'identity' | 'profile'>,
-  signUpIsOpen: boolean,
+  { signUpIsOpen, siteName }: { readonly signUpIsOpen: boolean; readonly siteName: string },
 ): Promise<{ readonly accountId: string } | { readonly lacks: 'address' | 'verification' | 'account' }> {
   const known = await identities.find(identity)
-  if (known) return { accountId: known }
+  if (known) {
+    // Who is known gets in, also while the provider does not tell more of them.
+    const { email } = await profile().catch(() => ({ email: undefined }))
+    if (email) await identities.followEmail(identity, email)
+    return { accountId: known }
+  }
   const { email, name, lacks = 'account' } = await profile()
   const linked = email && (await identities.linkByEmail(identity, email))
   if (linked) return { accountId: linked }
   if (!signUpIsOpen) return { lacks }
-  const username = usernameFrom(name || email || '')
+  const username = usernameFrom([name, email], siteName)
   for (let n = 1; n <= NAMES_TRIED; n++) {
     const suffix = n === 1 ? '' : n < NAMES_TRIED ? `-${n}` : `-${Date.now()}`
     const accountId = await identities.register(identity, username.slice(0, 64 - suffix.length) + suffix, email)

@@ -71,6 +71,14 @@ const DELETED = new RegExp(`^${drawn('deleted')}`)
 /** As it is written, and without the number that makes it another one. */
 const readings = (text: string) => [text, text.replace(/^[\d._-]+|[\d._-]+$/g, '')].map(reading)
 
+/** What an installation is called, alone and with the words above. */
+function isOfSite(name: string, siteName: string): boolean {
+  const site = siteName.normalize('NFKD').replace(/[^A-Za-z0-9]+/g, '')
+  if (reading(site) === '') return false
+  const words = new RegExp(`^(?:the|real)?(?:${oneOf(`${ROLES} ${OTHERS} ${site}`)})+$`)
+  return readings(name).some((it) => words.test(it))
+}
+
 function isReserved(name: string): boolean {
   // A digit may stand for a letter, or between words.
   const words = [...wordsOf(name), ...name.split(/[^A-Za-z]+/)]
@@ -84,24 +92,36 @@ function isReserved(name: string): boolean {
 /** Whether an account that was deleted and wiped is called so; nobody else may be. */
 export const isNameOfDeleted = (name: string): boolean => /^deleted-[0-9a-f]{16}$/i.test(name)
 
-/** Why people can't give themselves this name, in one sentence; undefined if they can, unless it is taken. */
-export function usernameProblem(name: string): string | undefined {
+/**
+ * Why people can't give themselves this name, in one sentence; undefined if they can, unless it is taken.
+ * @param siteName what the installation is called
+ */
+export function usernameProblem(name: string, siteName = ''): string | undefined {
   if (!SHAPE.test(name))
     return 'That cannot be a username. Use 1 to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or digit.'
   if (DOMAIN.test(name)) return 'That looks like a web address. Leave out the dot, or use a hyphen.'
   if (wordsOf(name).filter((word) => /[a-z]{2}/i.test(word)).length > MAX_WORDS)
     return `A username has at most ${MAX_WORDS} words. Choose a shorter one.`
-  if (isReserved(name)) return 'That name could be taken for somebody who runs this site. Choose another one.'
+  if (isReserved(name) || isOfSite(name, siteName))
+    return 'That name could be taken for somebody who runs this site. Choose another one.'
   return undefined
 }
 
-/** Of what somebody is called elsewhere, a name that they could have given themselves here. */
-export function usernameFrom(text: string): string {
+/** Of what somebody is called elsewhere, a name that they could have given themselves here; of the first text that gives one. */
+export function usernameFrom(texts: readonly (string | undefined)[], siteName = ''): string {
+  for (const text of texts) {
+    const found = namesIn(text ?? '').find((it) => usernameProblem(it, siteName) === undefined)
+    if (found) return found
+  }
+  return 'user'
+}
+
+function namesIn(text: string): string[] {
   const letters = text.replace(/@.*$/s, '').normalize('NFKD')
   const name = letters
     .replace(/[^A-Za-z0-9._-]+/g, '')
     .replace(/^[._-]+/, '')
     .slice(0, 64)
   const shorter = wordsOf(name).slice(0, MAX_WORDS).join('-')
-  return [name, name.replaceAll('.', '-'), shorter].find((it) => usernameProblem(it) === undefined) ?? 'user'
+  return [name, name.replaceAll('.', '-'), shorter]
 }

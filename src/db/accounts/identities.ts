@@ -1,7 +1,7 @@
 import { and, eq, isNull, notExists, sql } from 'drizzle-orm'
 import type { Identity, IdentityStore } from '../../core/accounts/identity.js'
 import { type Database, withTransaction } from '../client.js'
-import { identities as i, users as u } from '../schema/accounts.js'
+import { identities as i, signInLinks as l, users as u } from '../schema/accounts.js'
 import { violatedConstraint } from '../sql-state.js'
 import { columns } from '../statement.js'
 import { reserveName } from './accounts.js'
@@ -19,12 +19,12 @@ export const identityStore = (db: Database): IdentityStore => {
   }
 
   // The identity's own row, if any, is of a deleted account.
-  const link = async (orm: Orm, identity: Identity, userId: string) => {
-    const moved = { target: [i.issuer, i.subject], set: { userId: sql`excluded.user_id` } }
+  const link = async (orm: Orm, identity: Identity, userId: string, email: string | undefined) => {
+    const set = { userId: sql`excluded.user_id`, email: sql`excluded.email` }
     await orm
       .insert(i)
-      .values({ ...identity, userId })
-      .onConflictDoUpdate(moved)
+      .values({ ...identity, userId, email })
+      .onConflictDoUpdate({ target: [i.issuer, i.subject], set })
     return userId
   }
 
@@ -58,8 +58,33 @@ export const identityStore = (db: Database): IdentityStore => {
               ),
             ),
           )
-        return owner && link(tx, identity, owner.id)
+        return owner && link(tx, identity, owner.id, email)
       }),
+
+    async followEmail({ issuer, subject }, email) {
+      const isOne = and(eq(i.issuer, issuer), eq(i.subject, subject))
+      const isSame = (one: string | null, other: string | null) => one?.toLowerCase() === other?.toLowerCase()
+      const [before] = await db.orm.select(columns(i, 'email')).from(i).where(isOne)
+      if (!before || isSame(before.email, email)) return
+      await withTransaction(db, async (tx) => {
+        // The account's row first, as all do that end links.
+        const [account] = await tx
+          .select({ id: u.id, email: u.email, named: i.email })
+          .from(i)
+          .innerJoin(u, eq(u.id, i.userId))
+          .where(and(isOne, isNull(u.deletedAt)))
+          .for('update', { of: u })
+        if (!account) return
+        if (account.named !== null && isSame(account.email, account.named)) {
+          await tx.update(u).set({ email }).where(eq(u.id, account.id))
+          await tx.delete(l).where(eq(l.userId, account.id))
+        }
+        await tx.update(i).set({ email }).where(isOne)
+      }).catch((error) => {
+        // Another account has the address; the next sign-in tries again.
+        if (violatedConstraint(error) !== 'users_email') throw error
+      })
+    },
 
     async register(identity, username, email) {
       const attempt = (address: string | undefined) =>
@@ -67,7 +92,7 @@ export const identityStore = (db: Database): IdentityStore => {
           if (!(await reserveName(tx, username))) return undefined
           const [made] = await tx.insert(u).values({ username, email: address }).returning(columns(u, 'id'))
           if (!made) throw new Error('Postgres did not return the new account: try again.')
-          return link(tx, identity, made.id)
+          return link(tx, identity, made.id, address)
         })
       try {
         return await attempt(email).catch((error) => {

@@ -178,7 +178,7 @@ export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
   sessions: part(of(t, 'id', 'userAgent', 'createdAt', 'seenAt', 'expiresAt'), [t.id], ownRows(t)),
   'sign-in-links': part(of(l, 'email', 'createdAt', 'expiresAt'), [l.tokenHash], ownRows(l)),
   identities: part(
-    of(identities, 'issuer', 'subject', 'createdAt'),
+    of(identities, 'issuer', 'subject', 'email', 'createdAt'),
     [identities.issuer, identities.subject],
     ownRows(identities),
   ),

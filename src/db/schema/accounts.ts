@@ -199,6 +199,8 @@ export const identities = pgTable(
     subject: text('subject').notNull(),
     userId: userId().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
+    /** The verified address that the provider named last. */
+    email: text('email'),
   },
   (t) => [primaryKey({ columns: [t.issuer, t.subject] })],
 )

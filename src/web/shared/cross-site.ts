@@ -7,11 +7,23 @@ import { AppError } from '../../core/errors.js'
  * @throws forbidden
  */
 export function refuseCrossSite(request: FastifyRequest, baseUrl: string): void {
-  if (request.method === 'GET' || request.method === 'HEAD' || isSameOrigin(request, baseUrl)) return
+  if (request.method === 'GET' || request.method === 'HEAD') return
+  if (keepsNoSession(request.headers.origin, baseUrl))
+    throw new AppError(
+      'forbidden',
+      `This page was opened over http://, where your browser keeps no session. Open ${baseUrl} instead.`,
+    )
+  if (isSameOrigin(request, baseUrl)) return
   throw new AppError(
     'forbidden',
     'This request came from another website, so nothing was done. Open the page here and repeat.',
   )
+}
+
+/** Browsers drop our cookies, which are for https, without a word: who signed in would be signed out at once. */
+function keepsNoSession(origin: string | undefined, baseUrl: string): boolean {
+  if (!baseUrl.startsWith('https:') || !origin?.startsWith('http:') || !URL.canParse(origin)) return false
+  return !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(origin).hostname)
 }
 
 function isSameOrigin({ headers, host }: FastifyRequest, baseUrl: string): boolean {

@@ -102,8 +102,11 @@ export interface WebsiteOptions {
   readonly signUpIsOpen: boolean
   /** Whether there is a mail server; else mails wait for the operator. */
   readonly sendsMail: boolean
-  /** Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. */
-  readonly provider?: (IdentityProvider & { readonly secret: string }) | undefined
+  /**
+   * Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. `signsOutThere`:
+   * who signs out here is led to sign out there, too.
+   */
+  readonly provider?: (IdentityProvider & { readonly secret: string; readonly signsOutThere: boolean }) | undefined
   /** What the installation has of its own, such as its mark. */
   readonly assets: readonly Asset[]
   /** Aborts when this server must stop waiting. */

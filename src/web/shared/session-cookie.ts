@@ -13,11 +13,15 @@ declare module 'fastify' {
   }
 }
 
+/** With the cookies of sign-ins that were begun it stays below the 8 KiB that many proxies allow. */
+const MOST_ID_TOKEN_BYTES = 1800
+
 /** Reads the session of every request of this scope, and refuses what other websites send. */
 export function registerSessions(app: App, sessions: SessionStore, baseUrl: string): SessionCookie {
   const secure = baseUrl.startsWith('https:')
   // Browsers bind a cookie with this prefix to its host and https.
   const name = secure ? '__Host-easel' : 'easel'
+  const ofProvider = `${name}-id-token`
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
 
   const read = async (request: FastifyRequest) => {
@@ -48,6 +52,7 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
       if (signedIn) await sessions.end(signedIn.caller.account.id, signedIn.sessionId)
       const userAgent = request.headers['user-agent']?.slice(0, 200)
       if (!(await sessions.begin(accountId, hashToken(token), userAgent))) return false
+      if (request.cookies[ofProvider] !== undefined) reply.clearCookie(ofProvider, attributes)
       reply.setCookie(name, token, { ...attributes, maxAge: SESSION_DAYS * 86_400 })
       return true
     },
@@ -55,6 +60,12 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
       if (signedIn) await sessions.end(signedIn.caller.account.id, signedIn.sessionId)
       reply.clearCookie(name, attributes)
     },
+    keepIdToken(reply, idToken) {
+      const kept = idToken.length > MOST_ID_TOKEN_BYTES ? '' : idToken
+      reply.setCookie(ofProvider, `.${kept}`, { ...attributes, maxAge: SESSION_DAYS * 86_400 })
+    },
+    idToken: ({ cookies }) => cookies[ofProvider]?.slice(1),
+    forgetIdToken: (reply) => reply.clearCookie(ofProvider, attributes),
   }
 }
 
@@ -82,6 +93,11 @@ export interface SessionCookie {
   /** Begins a session in place of the one that the browser has. False if the account was deleted. */
   signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Keeps the ID token of who has just signed in at the identity provider, until they sign out there, or sign in otherwise. */
+  keepIdToken(reply: FastifyReply, idToken: string): void
+  /** The one that is kept; empty: it was too long to be kept; undefined: nobody signed in at the provider here. */
+  idToken(request: FastifyRequest): string | undefined
+  forgetIdToken(reply: FastifyReply): void
 }
 
 /** Sends those who are not signed in to /sign-in, from where they come back. */

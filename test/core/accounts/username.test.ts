@@ -264,5 +264,24 @@ it.each([
   ['', 'user'],
   ['a'.repeat(70), 'a'.repeat(64)],
 ])('of %j elsewhere a name here is %j', (text, name) => {
-  expect(usernameFrom(text)).toBe(name)
+  expect(usernameFrom([text])).toBe(name)
+})
+
+it('is that of the address where the name has no Latin letters', () => {
+  expect(usernameFrom(['王伟', 'wei.wang@corp.example'])).toBe('wei-wang')
+  expect(usernameFrom([undefined, 'wei@corp.example'])).toBe('wei')
+})
+
+it.each([
+  ['Pixel Farm', 'pixelfarm', true],
+  ['Pixel Farm', 'P1xel_Farm', true],
+  ['Pixel Farm', 'pixelfarm2', true],
+  ['Pixel Farm', 'PixelFarmTeam', true],
+  ['Pixel Farm', 'the-pixel-farm', true],
+  ['Pixel Farm', 'pixelfarmer', false],
+  ['Pixel Farm', 'farm', false],
+  ['Künstlerei (Beta+)', 'kunstlereibeta', true],
+  ['名前', 'alice', false],
+])('on a site that is called %j the name %j is reserved: %s', (site, name, isReserved) => {
+  expect(usernameProblem(name, site) !== undefined).toBe(isReserved)
 })

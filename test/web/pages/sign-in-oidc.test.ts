@@ -1,9 +1,20 @@
 import { pino } from 'pino'
 import { afterAll, describe, expect, it } from 'vitest'
+import { hashToken, newToken } from '../../../src/core/accounts/session.js'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
+import { credentialStore } from '../../../src/db/accounts/sessions.js'
 import { startServer } from '../../../src/process/start-server.js'
+import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'
 import { givenUser } from '../../support/givens.js'
-import { CALLBACK, CLIENT, type OidcServer, type Person, startOidc, wayThrough } from '../../support/oidc-server.js'
+import {
+  CALLBACK,
+  CLIENT,
+  type OidcServer,
+  type Person,
+  SIGNED_OUT,
+  startOidc,
+  wayThrough,
+} from '../../support/oidc-server.js'
 import { useService } from '../../support/service.js'
 import { until } from '../../support/until.js'
 import { formsOf, visit } from '../../support/website-client.js'
@@ -60,7 +71,8 @@ const sessionIn = async (back: string, cookie: string | undefined) => {
 describe('signing in through the provider', () => {
   it('is offered, and uses PKCE, a state and a nonce, kept in a cookie that scripts cannot read', async () => {
     const { html } = await send('GET', '/sign-in?next=/gallery')
-    expect(html).toContain(`href="/sign-in/oidc?next=%2Fgallery"`)
+    // With the address of the site: the provider sends browsers back there, also those that came by another one.
+    expect(html).toContain(`href="http://easel.test/sign-in/oidc?next=%2Fgallery"`)
     expect(html).toContain(`Sign in with ${new URL(oidc.issuer).host}`)
     oidc.person = { sub: 'nobody' }
     const { asked, attributes } = await goThere()
@@ -159,6 +171,104 @@ describe('signing in through the provider', () => {
       username: 'zoeq-2',
       email: null,
     })
+  })
+})
+
+describe('the address of an account', () => {
+  const signInWith = async (sub: string, email: string) => {
+    oidc.person = { sub, email, email_verified: true }
+    const { back, cookie } = await goThere()
+    return whoHas((await sessionIn(back, cookie)).cookie)
+  }
+
+  it('follows that of the provider, and ends the links that were sent to the old one', async () => {
+    const user = await givenReader()
+    const sub = `moved-${user.id}`
+    await signInWith(sub, user.email)
+    const token = newToken()
+    await credentialStore(context.service.db).addLink(user.id, hashToken(token))
+    expect(await signInWith(sub, `${user.username}@New.test`)).toMatchObject({ email: `${user.username}@New.test` })
+    expect(await credentialStore(context.service.db).findLink(hashToken(token))).toBeUndefined()
+  })
+
+  it('stays as it is where somebody has chosen another one here, or another account has it', async () => {
+    const { db } = context.service
+    const [user, other] = [await givenReader(), await givenReader()]
+    const sub = `stays-${user.id}`
+    await signInWith(sub, user.email)
+    expect(await signInWith(sub, other.email.toUpperCase())).toMatchObject({ email: user.email })
+    await operatorUserStore(db).setEmail(other.id, null)
+    expect(await signInWith(sub, other.email)).toMatchObject({ email: other.email })
+    await operatorUserStore(db).setEmail(user.id, `chosen-${user.email}`)
+    expect(await signInWith(sub, `third-${user.email}`)).toMatchObject({ email: `chosen-${user.email}` })
+  })
+
+  it('does not follow one that is not verified', async () => {
+    const user = await givenReader()
+    const sub = `unverified-${user.id}`
+    await signInWith(sub, user.email)
+    oidc.person = { sub, email: 'anybody@mail.test', email_verified: false }
+    const { back, cookie } = await goThere()
+    expect(await whoHas((await sessionIn(back, cookie)).cookie)).toMatchObject({ email: user.email })
+  })
+})
+
+describe('signing out', () => {
+  /** Signs in through the provider, and resolves to all cookies of the browser. */
+  async function signedIn(url = context.service.url) {
+    const user = await givenReader()
+    oidc.person = { sub: `out-${user.id}`, email: user.email, email_verified: true }
+    const { location, cookie } = await visit(url, '/sign-in/oidc')
+    const back = (await wayThrough(oidc.issuer, location as string)).replace('http://easel.test', '')
+    const { headers } = await visit(url, back, { cookie })
+    const held = headers.getSetCookie().map((it) => it.split(';')[0] as string)
+    return held.filter((it) => !it.endsWith('='))
+  }
+  const clearedBy = (headers: Headers) => headers.getSetCookie().map((it) => it.split('=')[0])
+
+  it('of the account offers to sign out at the provider, too, with its ID token', async () => {
+    const held = await signedIn()
+    const cookie = held.join('; ')
+    expect(await send('GET', '/sign-out/oidc', { cookie })).toMatchObject({ status: 303, location: '/' })
+    const out = await send('POST', '/sign-out', { cookie })
+    expect([out.status, out.location]).toEqual([303, '/signed-out'])
+    const page = await send('GET', '/signed-out', { cookie })
+    expect(page.html).toContain(`Sign out at ${new URL(oidc.issuer).host}, too`)
+    expect(page.headers.get('refresh')).toBeNull()
+    const there = await send('GET', '/sign-out/oidc', { cookie })
+    const asked = new URL(there.location as string)
+    expect(asked.origin + asked.pathname).toBe(`${oidc.issuer}/session/end`)
+    expect(Object.fromEntries(asked.searchParams)).toEqual({
+      client_id: CLIENT.id,
+      id_token_hint: expect.stringMatching(/^ey[\w-]+\.[\w-]+\.[\w-]+$/),
+    })
+    expect((await fetch(asked)).status).toBe(200)
+    expect(clearedBy(there.headers)).toEqual(['easel-id-token'])
+    expect((await send('GET', '/signed-out')).html).not.toContain('Sign out at')
+    expect(await send('GET', '/sign-out/oidc')).toMatchObject({ status: 303, location: '/' })
+  })
+
+  it('leads there at once and back if the operator says so', async () => {
+    const { url } = await context.service.server({}, { OIDC_SIGN_OUT: 'always' })
+    const cookie = (await signedIn(url)).join('; ')
+    expect((await visit(url, '/sign-out', { cookie, body: {} })).location).toBe('/signed-out')
+    const page = await visit(url, '/signed-out', { cookie })
+    expect(page.headers.get('refresh')).toBe('0; url=/sign-out/oidc')
+    const { location } = await visit(url, '/sign-out/oidc', { cookie })
+    expect(new URL(location as string).searchParams.get('post_logout_redirect_uri')).toBe(SIGNED_OUT)
+    // Back from there nothing leads on.
+    expect((await visit(url, '/signed-out')).headers.get('refresh')).toBeNull()
+  })
+
+  it('is of Easel alone for who has signed in with a password since', async () => {
+    const { db, url } = context.service
+    const user = await givenUser(db)
+    await givenPassword(db, user)
+    const [, idToken] = await signedIn()
+    const body = { username: user.username, password: PASSWORD }
+    const { headers } = await visit(url, '/sign-in', { body, cookie: idToken })
+    expect(clearedBy(headers)).toContain('easel-id-token')
+    expect((await send('POST', '/sign-out', { cookie: await givenSession(db, user) })).location).toBe('/')
   })
 })
 

@@ -4,7 +4,7 @@ import { credentialStore } from '../../../src/db/accounts/sessions.js'
 import { givenPassword, givenSession, PASSWORD } from '../../support/given-sign-in.js'
 import { type GivenUser, givenUser } from '../../support/givens.js'
 import { useService } from '../../support/service.js'
-import { formsOf } from '../../support/website-client.js'
+import { formsOf, visit } from '../../support/website-client.js'
 
 const context = useService({ env: { SITE_LANGUAGES: 'en,de' } })
 let user: GivenUser
@@ -43,6 +43,22 @@ describe('signing in', () => {
       expect(cookie).toBeUndefined()
     }
     expect(wrong.html).toContain(`value="${user.username}"`)
+  })
+
+  it('over http:// says that no session is kept there, where the site is https://', async () => {
+    const { url } = await context.service.server({}, { BASE_URL: 'https://easel.test', TRUST_PROXY: '127.0.0.1' })
+    const from = (origin: string, language = 'en') =>
+      visit(url, '/sign-in', {
+        body: { username: user.username, password: PASSWORD },
+        // Browsers send Sec-Fetch-Site only over https and to the loopback address.
+        headers: { origin, 'accept-language': language, 'sec-fetch-site': 'none', 'x-forwarded-for': '192.0.2.77' },
+      })
+    const { status, html, cookie } = await from('http://192.168.1.5:3000')
+    expect([status, cookie]).toEqual([403, undefined])
+    expect(html).toContain('where your browser keeps no session. Open https://easel.test instead.')
+    expect((await from('http://192.168.1.5:3000', 'de')).html).toContain('Öffne stattdessen https://easel.test.')
+    for (const origin of ['http://localhost:3000', 'http://127.0.0.1:3000', 'https://easel.test'])
+      expect((await from(origin)).status).toBe(303)
   })
 
   it('leads to no other website', async () => {

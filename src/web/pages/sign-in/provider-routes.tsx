@@ -6,9 +6,11 @@ import { applyGroupRole } from '../../../core/operator/group-role.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
 import { isSameText } from '../../../lib/same-text.js'
+import { Layout, sendPage } from '../../parts/layout.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
 import type { SessionCookie } from '../../shared/session-cookie.js'
+import { useTexts } from '../../texts/texts.js'
 import { sendSignInPage, WINDOW_MS } from './sign-in-page.js'
 
 /** How long somebody may take at the provider. */
@@ -39,7 +41,33 @@ const keptSchema = z.object({
 })
 type Kept = z.output<typeof keptSchema>
 
-/** Signing in through the identity provider, where there is one. */
+const SIGN_OUT_THERE = '/sign-out/oidc'
+
+/** @param host of the identity provider, where its reader is still signed in */
+const SignedOutPage = ({ host }: { readonly host: string | undefined }) => {
+  const { signIn, parts } = useTexts()
+  const { signedOut: words } = signIn
+  return (
+    <Layout title={words.title} signedIn={null} path="/signed-out" class="narrow">
+      <section class="card stack">
+        <h1>{words.title}</h1>
+        {host && (
+          <>
+            <p>{words.stillThere(host)}</p>
+            <a class="button primary" href={SIGN_OUT_THERE}>
+              {words.there(host)}
+            </a>
+          </>
+        )}
+        <a class="button" href="/sign-in">
+          {parts.signIn}
+        </a>
+      </section>
+    </Layout>
+  )
+}
+
+/** Signing in through the identity provider, and out there, where there is one. */
 export function providerRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {
   const { provider, ports, baseUrl, signUpIsOpen } = options
   if (!provider) return
@@ -78,6 +106,27 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     }
   })
 
+  app.get('/signed-out', async (request, reply) => {
+    if (request.signedIn) return reply.redirect('/', 303)
+    const isThere = cookies.idToken(request) !== undefined
+    // Not by a redirect: the content security policy lets forms lead nowhere else, and a form signed out here.
+    if (isThere && provider.signsOutThere) reply.header('refresh', `0; url=${SIGN_OUT_THERE}`)
+    return sendPage(reply, <SignedOutPage host={isThere ? provider.host : undefined} />)
+  })
+
+  app.get(SIGN_OUT_THERE, async (request, reply) => {
+    const idToken = cookies.idToken(request)
+    if (request.signedIn || idToken === undefined) return reply.redirect('/', 303)
+    try {
+      const url = await provider.signOutUrl(idToken, provider.signsOutThere ? `${baseUrl}/signed-out` : undefined)
+      cookies.forgetIdToken(reply)
+      reply.header('cache-control', 'no-store')
+      return reply.redirect(url, 303)
+    } catch (error) {
+      return showFailure(error, request, reply, '/playground')
+    }
+  })
+
   app.get('/sign-in/oidc/callback', async (request, reply) => {
     const { signIn: words } = request.texts
     const answer = request.url.split('?')[1] ?? ''
@@ -94,13 +143,16 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     if (tries.current > TRIES_PER_NETWORK) return refuse(429, words.problems.tooMany)
     try {
       const person = await provider.end(answer, kept)
-      const found = await accountOfIdentity(ports.identities, person, signUpIsOpen)
+      const found = await accountOfIdentity(ports.identities, person, { signUpIsOpen, siteName: app.site.name })
       if ('accountId' in found) {
         const { accountId } = found
         // Before the session: one must not begin with a role that this sign-in takes.
         const isOperator = await person.isOperator()
         if (isOperator !== undefined) await applyGroupRole(ports.recorded, accountId, isOperator)
-        if (await cookies.signIn(request, reply, accountId)) return reply.redirect(next, 303)
+        if (await cookies.signIn(request, reply, accountId)) {
+          if (person.idToken !== undefined) cookies.keepIdToken(reply, person.idToken)
+          return reply.redirect(next, 303)
+        }
       }
       const lacks = 'lacks' in found ? found.lacks : 'account'
       request.log.warn(`the identity provider signed somebody in who has no account here: ${NO_ACCOUNT[lacks]}`)

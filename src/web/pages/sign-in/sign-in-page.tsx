@@ -31,6 +31,7 @@ interface SignInForm {
 }
 
 interface SignInPageProps extends SignInForm {
+  readonly baseUrl: string
   /** The identity provider's host, where there is one. */
   readonly provider: string | undefined
   readonly signUpIsOpen: boolean
@@ -39,7 +40,16 @@ interface SignInPageProps extends SignInForm {
 }
 
 /** Sign in with a password, have a link sent, or go to the identity provider. */
-const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen, sendsMail }: SignInPageProps) => {
+const SignInPage = ({
+  next,
+  username = '',
+  problem,
+  sent,
+  baseUrl,
+  provider,
+  signUpIsOpen,
+  sendsMail,
+}: SignInPageProps) => {
   const { signIn: words, parts } = useTexts()
   return (
     <Layout title={parts.signIn} signedIn={null} path="/sign-in" class="narrow">
@@ -63,7 +73,8 @@ const SignInPage = ({ next, username = '', problem, sent, provider, signUpIsOpen
           </button>
         )}
         {provider && (
-          <a class="button" href={`/sign-in/oidc?next=${encodeURIComponent(next)}`}>
+          // The provider sends browsers back there, where they must find the cookie of this sign-in.
+          <a class="button" href={`${baseUrl}/sign-in/oidc?next=${encodeURIComponent(next)}`}>
             {words.at(provider)}
           </a>
         )}
@@ -144,11 +155,15 @@ const linkBody = linkFields.extend({
 
 /** Sends the sign-in page, as this site has it. */
 export const sendSignInPage = (
-  { provider, signUpIsOpen, sendsMail }: WebsiteOptions,
+  { baseUrl, provider, signUpIsOpen, sendsMail }: WebsiteOptions,
   reply: FastifyReply,
   status: number,
   form: SignInForm,
-) => sendPage(reply.code(status), <SignInPage {...form} provider={provider?.host} {...{ signUpIsOpen, sendsMail }} />)
+) =>
+  sendPage(
+    reply.code(status),
+    <SignInPage {...form} provider={provider?.host} {...{ baseUrl, signUpIsOpen, sendsMail }} />,
+  )
 
 /** Signing in with a password or a link, and signing out. */
 export function signInRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {
@@ -225,6 +240,6 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
 
   app.post('/sign-out', async (request, reply) => {
     await cookies.signOut(request, reply)
-    return reply.redirect('/', 303)
+    return reply.redirect(options.provider && cookies.idToken(request) !== undefined ? '/signed-out' : '/', 303)
   })
 }

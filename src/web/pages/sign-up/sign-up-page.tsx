@@ -68,7 +68,7 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const { username, email, password } = request.body
     const refuse = (status: number, problem: string) =>
       sendPage(reply.code(status), <SignUpPage {...{ username, email, problem }} />)
-    const wrongName = usernameProblem(username)
+    const wrongName = usernameProblem(username, app.site.name)
     if (wrongName) return refuse(400, inWords(wrongName, request.texts))
     const { problems } = request.texts.signUp
     if (!emailAddress.safeParse(email).success) return refuse(400, problems.noEmail)

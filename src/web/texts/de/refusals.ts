@@ -68,6 +68,10 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'Das Passwort darf nicht der Benutzername sein. Wähle ein anderes.',
   ],
   [
+    'This page was opened over http://, where your browser keeps no session. Open {} instead.',
+    'Diese Seite wurde über http:// geöffnet, wo dein Browser keine Anmeldung behält. Öffne stattdessen {}.',
+  ],
+  [
     'This request came from another website, so nothing was done. Open the page here and repeat.',
     'Diese Anfrage kam von einer anderen Website, darum ist nichts geschehen. Öffne die Seite hier, und wiederhole es.',
   ],

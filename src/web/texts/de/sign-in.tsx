@@ -22,6 +22,12 @@ export const signIn: Texts['signIn'] = {
       hint: ' – oder nichts, um das bisherige zu behalten. Ein neues meldet dich überall sonst ab.',
     },
   },
+  signedOut: {
+    title: 'Du bist abgemeldet',
+    stillThere: (host) =>
+      `Bei ${host} bist du noch angemeldet: Wer diesen Browser benutzt, kann sich damit vielleicht ohne Passwort wieder anmelden.`,
+    there: (host) => `Auch bei ${host} abmelden`,
+  },
   problems: {
     wrong: 'Name und Passwort passen nicht zusammen. Prüfe beides, oder fordere einen Link an.',
     tooMany: 'Zu viele Versuche, dich anzumelden. Warte eine Viertelstunde, oder fordere einen Link an.',

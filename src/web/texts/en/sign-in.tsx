@@ -25,6 +25,13 @@ export const signIn = {
       hint: ', or nothing, to keep the one that you have. A new one signs you out everywhere else.',
     },
   },
+  signedOut: {
+    title: 'You are signed out',
+    /** @param host the identity provider's */
+    stillThere: (host: string): string =>
+      `At ${host} you are still signed in: whoever uses this browser may sign in with it again without a password.`,
+    there: (host: string): string => `Sign out at ${host}, too`,
+  },
   problems: {
     wrong: 'That name and password do not belong together. Check both, or ask for a link.',
     tooMany: 'Too many tries to sign in. Wait a quarter of an hour, or ask for a link.',
