@@ -1,8 +1,8 @@
 /** What arguments and options may be; each refuses with a sentence that names what it was given. */
-import { z } from 'zod'
 import { planNameProblem, toPlanName } from '../core/accounts/plan-name.js'
 import { LARGE_GRANT } from '../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../core/operator/operator-actions.js'
+import { emailAddressIn } from '../lib/email-address.js'
 import { endOf, endOfDay, readMoment } from '../lib/moments.js'
 import { isLine } from '../lib/text.js'
 import { OperatorError } from './operator-error.js'
@@ -66,7 +66,8 @@ export function newUsername(text: string): string {
 }
 
 export function emailAddress(text: string): string {
-  if (text.length <= 254 && z.email().safeParse(text).success) return text
+  const address = emailAddressIn(text)
+  if (address) return address
   throw new OperatorError(`"${text}" is not an email address: write it like alice@example.com.`)
 }
 

@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client'
-import { z } from 'zod'
 import type { IdentityProvider, Profile } from '../core/accounts/identity.js'
+import { emailAddressIn } from '../lib/email-address.js'
 import { limitedFetch } from '../lib/limited-fetch.js'
 import { isStorable } from '../lib/text.js'
 import { showSecret, waysAt } from './client-secret.js'
@@ -216,10 +216,9 @@ async function profileOf(claims: Claims, userInfo: () => Promise<Claims>): Promi
   if (typeof email !== 'string' || email === '') return { name, lacks: 'address' }
   if (!verification(flags)) return { name, lacks: 'verification' }
   // ASCII: Postgres writes some other letters like ASCII ones in lower case, so the address could be somebody else's.
-  return emailAddress.safeParse(email).success ? { name, email } : { name, lacks: 'address' }
+  const address = emailAddressIn(email)
+  return address ? { name, email: address } : { name, lacks: 'address' }
 }
-
-const emailAddress = z.email().max(254)
 
 /**
  * Whether the provider has verified the address; undefined: it does not say. Some write the flag as text, and Entra has

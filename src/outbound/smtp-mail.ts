@@ -128,7 +128,7 @@ function correctionOf({ code, originalCode, command, message, response = '' }: F
   if (code === 'EAUTH') return 'correct user and password in SMTP_URL, with %XX for signs other than letters and digits'
   if (code === 'EOAUTH2' || code === 'ENOAUTH') return 'it takes no password: give SMTP_URL none, or another server'
   if (isTlsFailure(cause) || /certificate|altnames/i.test(message))
-    return 'name the file with the certificate of its issuer in NODE_EXTRA_CA_CERTS, and in SMTP_URL a host that its certificate names'
+    return 'name the file with the certificate of its issuer in NODE_EXTRA_CA_CERTS, and in SMTP_URL a host that its certificate names; for a server in your own network that wants no password, add ?ignoreTLS=true'
   if (code === 'ETLS')
     return 'it offers no TLS, without which no password is sent: use smtps://, or SMTP_URL without a password'
   if (command === 'MAIL FROM') return 'MAIL_FROM must be an address that it lets us send from'

@@ -38,6 +38,13 @@ describe('the mail server', () => {
     for (const { received } of [starttls, implicit]) expect(received).toMatchObject([{ secure: true, to: [MAIL.to] }])
   })
 
+  it('of one’s own network may do without, where it has a certificate that nobody can check', async () => {
+    const box = await givenMailbox({ disabledCommands: ['AUTH'] })
+    expect(await failureOf(attempt('smtp', box.port))).toContain('add ?ignoreTLS=true')
+    await attempt('smtp', box.port, '?ignoreTLS=true')
+    expect(box.received).toMatchObject([{ secure: false, to: [MAIL.to] }])
+  })
+
   it('gets a password over TLS only', async () => {
     const encrypted = await givenMailbox({ disabledCommands: [] })
     const clear = await givenMailbox({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true })

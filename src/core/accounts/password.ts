@@ -96,8 +96,8 @@ export async function changePassword(
   await ports.credentials.setPassword(accountId, await hashPassword(next, { accountId }), signedIn.sessionId)
 }
 
-/** About six seconds. */
-const MAX_WAITING = 40
+/** About forty seconds: with places for few, strangers of as many networks would keep out all others. */
+const MAX_WAITING = 240
 
 /**
  * One at a time: each takes a core for a sixth of a second, and many at once would leave none to those who are signed in.

@@ -17,6 +17,7 @@ import { type PersonalApiOptions, personalApi } from '../personal-api/plugin.js'
 import type { Descriptions } from '../shared/api-descriptions.js'
 import { handleErrors, handleNotFound } from '../shared/error-responses.js'
 import { type App, schemaController } from '../shared/fastify-app.js'
+import { isOfOwnNetwork } from '../shared/networks.js'
 import type { PrivateImages } from '../shared/private-images.js'
 import { type AdmissionLimits, dropFloods, registerAdmission } from './admission.js'
 import { type ConnectionLimits, limitConnections } from './connection-limits.js'
@@ -83,6 +84,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   handleNotFound(app, options.website.notFound)
   options.observe?.(app)
   logRequests(app)
+  noteUnnamedProxy(app)
   registerAdmission(app, options.slots)
   requireHost(app)
   requireUtf8(app)
@@ -148,6 +150,21 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
     },
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
+}
+
+/** So whoever runs this learns that all clients of the proxy count as one, before they are refused as one. */
+function noteUnnamedProxy(app: App): void {
+  let isNoted = false
+  app.addHook('onRequest', (request, _reply, next) => {
+    next()
+    const { ip, socket, headers } = request
+    if (isNoted || headers['x-forwarded-for'] === undefined || ip !== socket.remoteAddress || !isOfOwnNetwork(ip))
+      return
+    isNoted = true
+    app.log.warn(
+      `a proxy at ${ip} names its clients (X-Forwarded-For), but TRUST_PROXY does not name the proxy, so limits of requests and of tries to sign in count all its clients as one: set TRUST_PROXY to its address`,
+    )
+  })
 }
 
 function logRequests(app: App): void {

@@ -34,6 +34,12 @@ export function networksOf(address: string): readonly string[] {
   return [...around, networkOf(address)]
 }
 
+/** Whether it can be that of a proxy of ours, and of no stranger in the internet. */
+export function isOfOwnNetwork(address: string): boolean {
+  const range = readAddress(address)?.range() ?? ''
+  return ['private', 'loopback', 'linkLocal', 'uniqueLocal', 'carrierGradeNat'].includes(range)
+}
+
 const beginningOf = (ip: ipaddr.IPv6, parts: number): string =>
   ip.parts
     .slice(0, parts)

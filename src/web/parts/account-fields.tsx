@@ -1,6 +1,6 @@
 /** The fields in which people name themselves, wherever a form asks for them. */
-import { z } from 'zod'
 import { PASSWORD_LENGTH } from '../../core/accounts/password.js'
+import { MAX_EMAIL_LENGTH } from '../../lib/email-address.js'
 import { useTexts } from '../texts/texts.js'
 import { Field } from './page-parts.js'
 
@@ -22,11 +22,6 @@ export const UsernameField = ({ label, value, maxLength = 64 }: FieldProps & { r
     required
   />
 )
-
-export const MAX_EMAIL_LENGTH = 254
-
-/** An address as a form may hold it. */
-export const emailAddress = z.email().min(3).max(MAX_EMAIL_LENGTH)
 
 interface EmailFieldProps {
   readonly label?: string

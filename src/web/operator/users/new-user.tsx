@@ -6,8 +6,9 @@ import type { Administration } from '../../../core/operator/administration.js'
 import { LARGE_GRANT, MAX_CREDITS } from '../../../core/operator/credits.js'
 import type { ListedPlan } from '../../../core/operator/plans.js'
 import { inOneYear } from '../../../core/operator/subscriptions.js'
+import { emailAddressIn, MAX_EMAIL_LENGTH } from '../../../lib/email-address.js'
 import { endOfDay } from '../../../lib/moments.js'
-import { MAX_EMAIL_LENGTH, UsernameField } from '../../parts/account-fields.js'
+import { UsernameField } from '../../parts/account-fields.js'
 import {
   inForm,
   mistake,
@@ -104,7 +105,9 @@ const NO_PLAN = 'The end is that of a subscription: name a plan, too.'
 export const newUserFields = z
   .object({
     username: text.refine((it) => /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/.test(it), USERNAME),
-    email: text.refine((it) => it === '' || (it.length <= MAX_EMAIL_LENGTH && z.email().safeParse(it).success), EMAIL),
+    email: text
+      .refine((it) => it === '' || emailAddressIn(it) !== undefined, EMAIL)
+      .transform((it) => emailAddressIn(it)),
     credits: text
       .refine((it) => /^\d{0,16}$/.test(it) && Number(it) <= MAX_CREDITS, CREDITS)
       .transform((it) => Number(it)),

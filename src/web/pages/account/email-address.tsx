@@ -6,7 +6,8 @@ import { CONFIRMATION_MINUTES, type SignedIn } from '../../../core/accounts/sess
 import { AppError } from '../../../core/errors.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf } from '../../../http/shared/networks.js'
-import { EmailField, emailAddress, PasswordField, waysToConfirm } from '../../parts/account-fields.js'
+import { emailAddressIn } from '../../../lib/email-address.js'
+import { EmailField, PasswordField, waysToConfirm } from '../../parts/account-fields.js'
 import { Notices } from '../../parts/page-parts.js'
 import { Moment } from '../../parts/text.js'
 import { refusalMessage } from '../../shared/answers.js'
@@ -113,10 +114,11 @@ export function emailAddressRoutes(app: App, { ports, countTry, show }: EmailRou
     const signedIn = sessionOf(request)
     try {
       const { wrong } = request.texts.account.email
-      if (!emailAddress.safeParse(email).success) throw new AppError('invalid_request', wrong)
+      const address = emailAddressIn(email)
+      if (!address) throw new AppError('invalid_request', wrong)
       await countTry(signedIn.caller.account.id)
       await countMail(request)
-      await changeEmail(ports, signedIn, { ...request.body, language: request.texts.language })
+      await changeEmail(ports, signedIn, { ...request.body, email: address, language: request.texts.language })
     } catch (error) {
       return show(request, reply, { typed: email, emailProblem: refusalMessage(error, reply) })
     }

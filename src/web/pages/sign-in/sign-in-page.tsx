@@ -4,13 +4,8 @@ import { hashPassword, isPassword, PASSWORD_LENGTH, requireUsablePassword } from
 import { hashToken, LINK_MINUTES } from '../../../core/accounts/session.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf, networksOf } from '../../../http/shared/networks.js'
-import {
-  MAX_EMAIL_LENGTH,
-  NewPasswordField,
-  OwnName,
-  PasswordField,
-  UsernameField,
-} from '../../parts/account-fields.js'
+import { MAX_EMAIL_LENGTH } from '../../../lib/email-address.js'
+import { NewPasswordField, OwnName, PasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import { SiteName } from '../../parts/site-context.js'

@@ -3,7 +3,8 @@ import { hashPassword, PASSWORD_LENGTH, requireUsablePassword } from '../../../c
 import { usernameProblem } from '../../../core/accounts/username.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf, networksOf } from '../../../http/shared/networks.js'
-import { EmailField, emailAddress, NewPasswordField, UsernameField } from '../../parts/account-fields.js'
+import { emailAddressIn } from '../../../lib/email-address.js'
+import { EmailField, NewPasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import { refusalMessage } from '../../shared/answers.js'
@@ -71,7 +72,8 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const wrongName = usernameProblem(username, app.site.name)
     if (wrongName) return refuse(400, inWords(wrongName, request.texts))
     const { problems } = request.texts.signUp
-    if (!emailAddress.safeParse(email).success) return refuse(400, problems.noEmail)
+    const address = emailAddressIn(email)
+    if (!address) return refuse(400, problems.noEmail)
     try {
       requireUsablePassword(password, username)
     } catch (error) {
@@ -84,7 +86,7 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     const accountId = await credentials.register(username, hash)
     if (!accountId) return refuse(409, problems.taken)
     // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
-    await mails.sendConfirmation(accountId, email, request.texts.language, networks)
+    await mails.sendConfirmation(accountId, address, request.texts.language, networks)
     await cookies.signIn(request, reply, accountId)
     return reply.redirect('/welcome', 303)
   })
