@@ -99,6 +99,9 @@ interface Failure {
   readonly responseCode?: number
 }
 
+/** Many servers look at the sender late, and refuse the recipient or the text for it. */
+const OF_THE_SENDER = /\bsend ?as|sender address|from address|not owned by user|not verified/i
+
 /** Codes from 500 on; those below say "later", as do most faults of the way there. */
 const isForGood = ({ responseCode = 0 }: Failure) => responseCode >= 500
 
@@ -125,13 +128,15 @@ function correctionOf({ code, originalCode, command, message, response = '' }: F
     return 'SMTP_URL must begin with smtps:// for a port that speaks TLS from the start (465), and with smtp:// for others (587, 25); see that it runs'
   if (/HELO|EHLO/i.test(response) || command === 'EHLO' || command === 'HELO')
     return `it was told the name ${name}; if it wants another, add ?name=HOST to SMTP_URL`
-  if (code === 'EAUTH') return 'correct user and password in SMTP_URL, with %XX for signs other than letters and digits'
+  if (code === 'EAUTH')
+    return 'correct user and password in SMTP_URL, with %XX for signs other than letters and digits; many providers want a password made for programs (an app password)'
   if (code === 'EOAUTH2' || code === 'ENOAUTH') return 'it takes no password: give SMTP_URL none, or another server'
   if (isTlsFailure(cause) || /certificate|altnames/i.test(message))
     return 'name the file with the certificate of its issuer in NODE_EXTRA_CA_CERTS, and in SMTP_URL a host that its certificate names; for a server in your own network that wants no password, add ?ignoreTLS=true'
   if (code === 'ETLS')
     return 'it offers no TLS, without which no password is sent: use smtps://, or SMTP_URL without a password'
-  if (command === 'MAIL FROM') return 'MAIL_FROM must be an address that it lets us send from'
+  if (command === 'MAIL FROM' || OF_THE_SENDER.test(response))
+    return 'MAIL_FROM must be an address that it lets us send from'
   if (isUnreached(cause) || code === 'EDNS' || code === 'ETIMEDOUT')
     return 'correct host and port in SMTP_URL, and see that it runs'
   return undefined

@@ -76,7 +76,7 @@ const variables = z.object({
   WEBHOOK_ALLOW_HTTP: flag.default(false),
   WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
   SITE_LANGUAGES: languages,
-  SIGN_UP: z.enum(['open', 'closed'], 'must be open or closed').default('closed'),
+  SIGN_UP: z.enum(['open', 'provider', 'closed'], 'must be open, provider or closed').default('closed'),
   SITE_NAME: siteName.optional(),
   SITE_FILE: z.string().optional(),
   SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
@@ -147,6 +147,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     if (missing.length > 0 && missing.length < names.length)
       throw new ConfigError(`${names.join(', ')} belong together: set ${missing.join(' and ')}, too, or none of them`)
   }
+  if (v.SIGN_UP === 'provider' && v.OIDC_ISSUER === undefined)
+    throw new ConfigError('SIGN_UP=provider works with an identity provider only: set OIDC_ISSUER, too')
   if (v.OIDC_OPERATOR_GROUP !== undefined && v.OIDC_ISSUER === undefined)
     throw new ConfigError(
       'OIDC_OPERATOR_GROUP works with an identity provider only: set OIDC_ISSUER, too, or leave it out',
@@ -214,6 +216,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
       v.OIDC_ISSUER && v.OIDC_CLIENT_ID && v.OIDC_CLIENT_SECRET
         ? {
             ...{ issuer: v.OIDC_ISSUER, clientId: v.OIDC_CLIENT_ID, clientSecret: v.OIDC_CLIENT_SECRET },
+            /** Whether who signs in there gets an account. */
+            makesAccounts: v.SIGN_UP !== 'closed',
             /** Else the page after signing out offers it. */
             signsOutThere: v.OIDC_SIGN_OUT === 'always',
             operators: v.OIDC_OPERATOR_GROUP ? { group: v.OIDC_OPERATOR_GROUP, claim: v.OIDC_GROUPS_CLAIM } : undefined,

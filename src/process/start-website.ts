@@ -171,7 +171,7 @@ function startSigningIn(
       ...{ credentials, unsentMails, mails, sessions: sessionStore(db), identities: identityStore(db) },
       mailChoices: sendsNotices ? mailChoices(db) : undefined,
     },
-    provider: oidc && identities && { ...identities, secret: oidc.clientSecret, signsOutThere: oidc.signsOutThere },
+    provider: oidc && identities && { ...oidc, ...identities, secret: oidc.clientSecret },
     async stop() {
       clearInterval(forgetting)
       await Promise.race([Promise.all([mails.stop(), noticeMails?.stop()]), after(MAILS_MS, undefined, { ref: false })])

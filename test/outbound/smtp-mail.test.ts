@@ -185,6 +185,17 @@ describe('why a mail was not sent is said with what to correct', () => {
     expect(await failureOf(attempt('smtps', port))).toContain(PORT)
   })
 
+  it.each([
+    '553 5.7.1 <hello@mail.example.test>: Sender address rejected: not owned by user alice',
+    '554 5.2.252 SendAsDenied; alice@mail.example.test not allowed to send as hello@mail.example.test',
+    '554 Message rejected: Email address is not verified. The following identities failed the check',
+  ])('of a sender that it looks at late: %s', async (reply) => {
+    const [code = '', ...words] = reply.split(' ')
+    const error = Object.assign(new Error(words.join(' ')), { responseCode: Number(code) })
+    const { port } = await givenMailbox({ onRcptTo: (_address, _session, done) => done(error) })
+    expect(await failureOf(attempt('smtp', port, '?ignoreTLS=true'))).toContain('MAIL_FROM must be an address')
+  })
+
   it('of a server that hangs up', async () => {
     const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
     await once(server, 'listening')

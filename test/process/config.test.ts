@@ -517,7 +517,13 @@ describe('signing in to the website', () => {
 
   it('is open to new people only if SIGN_UP says so', () => {
     expect(parse({ SIGN_UP: 'open' }).signUpIsOpen).toBe(true)
-    expect(refusalOf({ ...REQUIRED, SIGN_UP: 'true' })).toBe('SIGN_UP must be open or closed')
+    expect(refusalOf({ ...REQUIRED, SIGN_UP: 'true' })).toBe('SIGN_UP must be open, provider or closed')
+    expect(refusalOf({ ...REQUIRED, SIGN_UP: 'provider' })).toContain(
+      'SIGN_UP=provider works with an identity provider',
+    )
+    const made = (SIGN_UP: string) => parse({ ...OIDC, SIGN_UP })
+    expect([made('provider').signUpIsOpen, made('provider').oidc?.makesAccounts]).toEqual([false, true])
+    expect([made('open').oidc?.makesAccounts, made('closed').oidc?.makesAccounts]).toEqual([true, false])
   })
 
   it('has a name of one line', () => {
@@ -548,7 +554,13 @@ describe('signing in to the website', () => {
 
   it('uses an identity provider only if all of its variables are set and its URL is HTTPS', () => {
     const issuer = 'https://id.example/'
-    expect(parse(OIDC).oidc).toEqual({ issuer, clientId: 'easel', clientSecret: 's', signsOutThere: false })
+    expect(parse(OIDC).oidc).toEqual({
+      issuer,
+      clientId: 'easel',
+      clientSecret: 's',
+      makesAccounts: false,
+      signsOutThere: false,
+    })
     expect(parse({ ...OIDC, OIDC_SIGN_OUT: 'always' }).oidc?.signsOutThere).toBe(true)
     expect(refusalOf({ ...REQUIRED, OIDC_SIGN_OUT: 'yes' })).toBe('OIDC_SIGN_OUT must be offer or always')
     for (const issuer of ['https://id.example', 'https://id.example/realms/a', 'https://id.example/application/o/a/'])

@@ -60,7 +60,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
       assets: [],
       ...{ signUpIsOpen: true, sendsMail: true },
       provider: {
-        ...{ host: 'provider.test', secret: '', signsOutThere: false },
+        ...{ host: 'provider.test', secret: '', makesAccounts: true, signsOutThere: false },
         ...{ begin: refuse, end: refuse, signOutUrl: refuse },
       },
       ...{ shop: nothing, paymentOrigins: [] },

@@ -86,7 +86,7 @@ const NAMES_TRIED = 20
 export async function accountOfIdentity(
   identities: IdentityStore,
   { identity, profile }: Pick<IdentifiedPerson, 'identity' | 'profile'>,
-  { signUpIsOpen, siteName }: { readonly signUpIsOpen: boolean; readonly siteName: string },
+  { makesAccounts, siteName }: { readonly makesAccounts: boolean; readonly siteName: string },
 ): Promise<{ readonly accountId: string } | { readonly lacks: 'address' | 'verification' | 'account' }> {
   const known = await identities.find(identity)
   if (known) {
@@ -98,7 +98,7 @@ export async function accountOfIdentity(
   const { email, name, lacks = 'account' } = await profile()
   const linked = email && (await identities.linkByEmail(identity, email))
   if (linked) return { accountId: linked }
-  if (!signUpIsOpen) return { lacks }
+  if (!makesAccounts) return { lacks }
   const username = usernameFrom([name, email], siteName)
   for (let n = 1; n <= NAMES_TRIED; n++) {
     const suffix = n === 1 ? '' : n < NAMES_TRIED ? `-${n}` : `-${Date.now()}`

@@ -82,6 +82,15 @@ export interface WebsitePorts extends PersonalApiPorts {
   readonly guesses: EventCounter
 }
 
+interface SignInProvider extends IdentityProvider {
+  /** Signs what a browser keeps while it is there; every server knows it. */
+  readonly secret: string
+  /** Whether who signs in there gets an account. */
+  readonly makesAccounts: boolean
+  /** Who signs out here is led to sign out there, too. */
+  readonly signsOutThere: boolean
+}
+
 export interface WebsiteOptions {
   readonly ports: WebsitePorts
   /** The website's origin, and that of the Personal Access API. */
@@ -102,11 +111,8 @@ export interface WebsiteOptions {
   readonly signUpIsOpen: boolean
   /** Whether there is a mail server; else mails wait for the operator. */
   readonly sendsMail: boolean
-  /**
-   * Where there is one; `secret` signs what a browser keeps while it is there, and every server knows it. `signsOutThere`:
-   * who signs out here is led to sign out there, too.
-   */
-  readonly provider?: (IdentityProvider & { readonly secret: string; readonly signsOutThere: boolean }) | undefined
+  /** Where there is one. */
+  readonly provider?: SignInProvider | undefined
   /** What the installation has of its own, such as its mark. */
   readonly assets: readonly Asset[]
   /** Aborts when this server must stop waiting. */

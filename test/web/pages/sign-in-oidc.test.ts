@@ -149,6 +149,15 @@ describe('signing in through the provider', () => {
     expect(html).toContain('Diese Anmeldung hat nicht in diesem Browser begonnen')
   })
 
+  it('alone makes accounts, and no form does, if SIGN_UP says so', async () => {
+    const { url } = await context.service.server({}, { SIGN_UP: 'provider' })
+    oidc.person = { sub: 'of-the-house', email: 'house@mail.test', email_verified: true }
+    const { back, cookie } = await goThere()
+    expect(await visit(url, back, { cookie })).toMatchObject({ status: 303, location: '/playground' })
+    expect((await visit(url, '/sign-up')).status).toBe(404)
+    expect((await visit(url, '/sign-in')).html).not.toContain('/sign-up')
+  })
+
   it('makes an account if sign-up is open, with a free username that does not look like an address', async () => {
     const { url } = await context.service.server({}, { SIGN_UP: 'open' })
     const open = formsOf(() => url)

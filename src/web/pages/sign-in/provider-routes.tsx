@@ -69,7 +69,7 @@ const SignedOutPage = ({ host }: { readonly host: string | undefined }) => {
 
 /** Signing in through the identity provider, and out there, where there is one. */
 export function providerRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {
-  const { provider, ports, baseUrl, signUpIsOpen } = options
+  const { provider, ports, baseUrl } = options
   if (!provider) return
   const secure = baseUrl.startsWith('https:')
   const prefix = secure ? '__Host-easel-oidc-' : 'easel-oidc-'
@@ -143,7 +143,10 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     if (tries.current > TRIES_PER_NETWORK) return refuse(429, words.problems.tooMany)
     try {
       const person = await provider.end(answer, kept)
-      const found = await accountOfIdentity(ports.identities, person, { signUpIsOpen, siteName: app.site.name })
+      const found = await accountOfIdentity(ports.identities, person, {
+        makesAccounts: provider.makesAccounts,
+        siteName: app.site.name,
+      })
       if ('accountId' in found) {
         const { accountId } = found
         // Before the session: one must not begin with a role that this sign-in takes.
