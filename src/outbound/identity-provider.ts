@@ -1,4 +1,4 @@
-import type { Configuration } from 'openid-client'
+import type { Configuration, ServerMetadata } from 'openid-client'
 import type { IdentityProvider, Profile } from '../core/accounts/identity.js'
 import { emailAddressIn } from '../lib/email-address.js'
 import { limitedFetch } from '../lib/limited-fetch.js'
@@ -123,7 +123,7 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
     throw failure
   }
 
-  async function begin() {
+  async function begin(again = false) {
     const config = await configuration(taken)
     const client = await load()
     const verifier = client.randomPKCECodeVerifier()
@@ -135,6 +135,7 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
       nonce: checks.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
+      ...(again && { prompt: choosesAccount(config.serverMetadata()) ? 'select_account' : 'login' }),
     }
     const { require_pushed_authorization_requests: mustPush } = config.serverMetadata()
     const url = await (mustPush
@@ -203,6 +204,12 @@ export function identityProvider(options: ProviderOptions): CheckedProvider {
     },
   }
 }
+
+/** Whether it lets people choose among their accounts: Google takes nothing else for that, and some refuse it. */
+const choosesAccount = ({ issuer, prompt_values_supported: prompts }: ServerMetadata): boolean =>
+  Array.isArray(prompts)
+    ? prompts.includes('select_account')
+    : ['accounts.google.com', 'login.microsoftonline.com'].includes(new URL(issuer).host)
 
 /** Many providers tell some of it at their userinfo endpoint only. */
 async function profileOf(claims: Claims, userInfo: () => Promise<Claims>): Promise<Profile> {

@@ -215,6 +215,20 @@ describe('the address', () => {
   })
 })
 
+it.each([
+  [undefined, 'login'],
+  [['none', 'login', 'select_account'], 'select_account'],
+  [['none', 'login'], 'login'],
+])(
+  'a provider that takes the prompts %j is asked for "%s" where somebody is to say who they are',
+  async (prompts, prompt) => {
+    const oidc = await givenProvider({ discovery: { prompt_values_supported: prompts } })
+    const promptOf = async (again?: boolean) =>
+      new URL((await providerOf(oidc.issuer).begin(again)).url).searchParams.get('prompt')
+    expect([await promptOf(true), await promptOf()]).toEqual([prompt, null])
+  },
+)
+
 describe('the group of operators', () => {
   const inGroups = { group: 'admins', claim: 'groups' }
   const many = (before: number) => [...Array.from({ length: before }, (_, n) => `group ${n}`), 'admins']

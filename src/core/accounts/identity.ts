@@ -33,8 +33,11 @@ export interface IdentityStore {
 export interface IdentityProvider {
   /** How people know it. */
   readonly host: string
-  /** Where to send the browser, and what it must keep until it comes back. @throws SignInFailed */
-  begin(): Promise<{ readonly url: string; readonly checks: SignInChecks }>
+  /**
+   * Where to send the browser, and what it must keep until it comes back.
+   * @param again the provider is to ask who it is, not to take who signed in there last. @throws SignInFailed
+   */
+  begin(again?: boolean): Promise<{ readonly url: string; readonly checks: SignInChecks }>
   /**
    * Where a browser signs out at the provider; only where `end` gave an ID token.
    * @param idToken of who signs out; empty: it was not kept

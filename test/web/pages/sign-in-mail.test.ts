@@ -162,6 +162,15 @@ describe('asking for a link', () => {
     expect(lines.join('')).not.toContain(user.email)
     expect(lines.join('')).not.toContain('token')
   })
+
+  it('may be by an address as people write its domain', async () => {
+    const { db } = context.service
+    const { id } = await givenUser(db)
+    await operatorUserStore(db).setEmail(id, `${id}@xn--bcher-kva.mail.test`)
+    await askFor(`${id}@Bücher.mail.test`)
+    // The stand-in reads it as people write it, too.
+    await until(async () => mailsTo(`${id}@bücher.mail.test`).length === 1, 'the mail')
+  })
 })
 
 describe('a mail without SMTP_URL', () => {

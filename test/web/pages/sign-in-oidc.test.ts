@@ -128,6 +128,15 @@ describe('signing in through the provider', () => {
     expect(lookalike.answer.status).toBe(403)
   })
 
+  it('lets who has no account here sign in as somebody else, whom the provider would else not ask', async () => {
+    const { answer } = await signInAs({ sub: 'of-no-account', email: 'nobody@mail.test', email_verified: true })
+    const [, again = ''] = /href="http:\/\/easel\.test(\/sign-in\/oidc[^"]*again=)"/.exec(answer.html) ?? []
+    const promptOf = async (path: string) =>
+      new URL((await send('GET', path)).location as string).searchParams.get('prompt')
+    expect(await promptOf(again.replaceAll('&amp;', '&'))).toBe('login')
+    expect(await promptOf('/sign-in/oidc')).toBeNull()
+  })
+
   it('is offered, and refused, in the language of the browser', async () => {
     const headers = { 'accept-language': 'de' }
     const { host } = new URL(oidc.issuer)

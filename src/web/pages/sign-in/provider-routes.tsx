@@ -90,10 +90,11 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
     return sendSignInPage(options, reply, error.why === 'refused' ? 401 : 503, { next, problem })
   }
 
-  app.get('/sign-in/oidc', { schema: { querystring: z.object({ next: nextPath }) } }, async (request, reply) => {
-    const { next } = request.query
+  const beginQuery = z.object({ next: nextPath, again: z.literal('').optional().catch(undefined) })
+  app.get('/sign-in/oidc', { schema: { querystring: beginQuery } }, async (request, reply) => {
+    const { next, again } = request.query
     try {
-      const { url, checks } = await provider.begin()
+      const { url, checks } = await provider.begin(again !== undefined)
       const until = Date.now() + MINUTES * 60_000
       const value = seal({ ...checks, next, until })
       const kept = value.length > MOST_COOKIE_BYTES ? seal({ ...checks, next: '/playground', until }) : value
@@ -159,7 +160,9 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
       }
       const lacks = 'lacks' in found ? found.lacks : 'account'
       request.log.warn(`the identity provider signed somebody in who has no account here: ${NO_ACCOUNT[lacks]}`)
-      return refuse(403, words.lacks[lacks](provider.host))
+      // Else the provider would send the same person back, who may have another account there.
+      const problem = words.lacks[lacks](provider.host)
+      return sendSignInPage(options, reply, 403, { next, problem, again: true })
     } catch (error) {
       return showFailure(error, request, reply, next)
     }

@@ -4,7 +4,7 @@ import { hashPassword, isPassword, PASSWORD_LENGTH, requireUsablePassword } from
 import { hashToken, LINK_MINUTES } from '../../../core/accounts/session.js'
 import type { App } from '../../../http/shared/fastify-app.js'
 import { networkOf, networksOf } from '../../../http/shared/networks.js'
-import { MAX_EMAIL_LENGTH } from '../../../lib/email-address.js'
+import { emailAddressIn, MAX_EMAIL_LENGTH } from '../../../lib/email-address.js'
 import { NewPasswordField, OwnName, PasswordField, UsernameField } from '../../parts/account-fields.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
@@ -23,6 +23,8 @@ interface SignInForm {
   readonly problem?: string
   /** A link was asked for. */
   readonly sent?: boolean
+  /** The identity provider is to ask who it is. */
+  readonly again?: boolean
 }
 
 interface SignInPageProps extends SignInForm {
@@ -40,6 +42,7 @@ const SignInPage = ({
   username = '',
   problem,
   sent,
+  again,
   baseUrl,
   provider,
   signUpIsOpen,
@@ -69,7 +72,7 @@ const SignInPage = ({
         )}
         {provider && (
           // The provider sends browsers back there, where they must find the cookie of this sign-in.
-          <a class="button" href={`${baseUrl}/sign-in/oidc?next=${encodeURIComponent(next)}`}>
+          <a class="button" href={`${baseUrl}/sign-in/oidc?next=${encodeURIComponent(next)}${again ? '&again=' : ''}`}>
             {words.at(provider)}
           </a>
         )}
@@ -134,6 +137,8 @@ const name = z
   .trim()
   .max(254)
   .refine((text) => !text.includes('\0'))
+  // As the account has its address.
+  .transform((text) => emailAddressIn(text) ?? text)
   .catch('')
 const signInBody = z.object({
   username: name,
