@@ -61,10 +61,11 @@ export function registerSessions(app: App, sessions: SessionStore, baseUrl: stri
       reply.clearCookie(name, attributes)
     },
     keepIdToken(reply, idToken) {
-      const kept = idToken.length > MOST_ID_TOKEN_BYTES ? '' : idToken
-      reply.setCookie(ofProvider, `.${kept}`, { ...attributes, maxAge: SESSION_DAYS * 86_400 })
+      const kept = idToken === undefined ? '-' : `.${idToken.length > MOST_ID_TOKEN_BYTES ? '' : idToken}`
+      reply.setCookie(ofProvider, kept, { ...attributes, maxAge: SESSION_DAYS * 86_400 })
     },
-    idToken: ({ cookies }) => cookies[ofProvider]?.slice(1),
+    idToken: ({ cookies }) => (cookies[ofProvider]?.startsWith('.') ? cookies[ofProvider].slice(1) : undefined),
+    isOfProvider: ({ cookies }) => cookies[ofProvider] !== undefined,
     forgetIdToken: (reply) => reply.clearCookie(ofProvider, attributes),
   }
 }
@@ -93,10 +94,15 @@ export interface SessionCookie {
   /** Begins a session in place of the one that the browser has. False if the account was deleted. */
   signIn(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<boolean>
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Keeps the ID token of who has just signed in at the identity provider, until they sign out there, or sign in otherwise. */
-  keepIdToken(reply: FastifyReply, idToken: string): void
-  /** The one that is kept; empty: it was too long to be kept; undefined: nobody signed in at the provider here. */
+  /**
+   * Notes that somebody has just signed in at the identity provider, until they sign out there, or sign in otherwise.
+   * @param idToken for signing out there; undefined: it has no page for that
+   */
+  keepIdToken(reply: FastifyReply, idToken: string | undefined): void
+  /** The one that is kept; empty: it was too long to be kept; undefined: there is nothing to sign out from. */
   idToken(request: FastifyRequest): string | undefined
+  /** Whether who signed in last did so at the provider. */
+  isOfProvider(request: FastifyRequest): boolean
   forgetIdToken(reply: FastifyReply): void
 }
 

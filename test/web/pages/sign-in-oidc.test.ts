@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { hashToken, newToken } from '../../../src/core/accounts/session.js'
 import { operatorUserStore } from '../../../src/db/accounts/accounts.js'
 import { credentialStore } from '../../../src/db/accounts/sessions.js'
@@ -262,8 +262,29 @@ describe('signing out', () => {
     })
     expect((await fetch(asked)).status).toBe(200)
     expect(clearedBy(there.headers)).toEqual(['easel-id-token'])
-    expect((await send('GET', '/signed-out')).html).not.toContain('Sign out at')
+    const { html } = await send('GET', '/signed-out')
+    expect(html).not.toContain('Sign out at')
+    // Else who signs in again would be who they were, without a question.
+    expect(html).toContain('href="/sign-in?again="')
+    expect((await send('GET', '/sign-in?again=')).html).toMatch(/\/sign-in\/oidc\?next=[^"]*again=/)
     expect(await send('GET', '/sign-out/oidc')).toMatchObject({ status: 303, location: '/' })
+  })
+
+  it('offers nothing of a provider that has no page for it, and asks it who signs in next', async () => {
+    const google = await startOidc({ discovery: { end_session_endpoint: undefined } })
+    onTestFinished(() => google.close())
+    const { url } = await context.service.server({}, { OIDC_ISSUER: google.issuer })
+    const user = await givenReader()
+    google.person = { sub: `google-${user.id}`, email: user.email, email_verified: true }
+    const { location, cookie } = await visit(url, '/sign-in/oidc')
+    const back = (await wayThrough(google.issuer, location as string)).replace('http://easel.test', '')
+    const { headers } = await visit(url, back, { cookie })
+    const held = headers.getSetCookie().map((it) => it.split(';')[0] as string)
+    expect(held).toContain('easel-id-token=-')
+    const out = await visit(url, '/sign-out', { cookie: held.join('; '), body: {} })
+    expect(out.location).toBe('/signed-out')
+    const { html } = await visit(url, '/signed-out', { cookie: held.join('; ') })
+    expect([html.includes('Sign out at'), html.includes('href="/sign-in?again="')]).toEqual([false, true])
   })
 
   it('leads there at once and back if the operator says so', async () => {

@@ -59,7 +59,7 @@ const SignedOutPage = ({ host }: { readonly host: string | undefined }) => {
             </a>
           </>
         )}
-        <a class="button" href="/sign-in">
+        <a class="button" href="/sign-in?again=">
           {parts.signIn}
         </a>
       </section>
@@ -154,7 +154,7 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
         const isOperator = await person.isOperator()
         if (isOperator !== undefined) await applyGroupRole(ports.recorded, accountId, isOperator)
         if (await cookies.signIn(request, reply, accountId)) {
-          if (person.idToken !== undefined) cookies.keepIdToken(reply, person.idToken)
+          cookies.keepIdToken(reply, person.idToken)
           return reply.redirect(next, 303)
         }
       }

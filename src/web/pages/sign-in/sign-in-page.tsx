@@ -172,11 +172,12 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
   const showForm = (reply: FastifyReply, status: number, form: SignInForm) =>
     sendSignInPage(options, reply, status, form)
 
-  const signInQuery = z.object({ next: nextPath, sent: z.literal('').optional().catch(undefined) })
+  const given = z.literal('').optional().catch(undefined)
+  const signInQuery = z.object({ next: nextPath, sent: given, again: given })
   app.get('/sign-in', { schema: { querystring: signInQuery } }, async ({ query, signedIn }, reply) =>
     signedIn
       ? reply.redirect(query.next, 303)
-      : showForm(reply, 200, { next: query.next, sent: query.sent !== undefined }),
+      : showForm(reply, 200, { next: query.next, sent: query.sent !== undefined, again: query.again !== undefined }),
   )
 
   app.post('/sign-in', { schema: { body: signInBody } }, async (request, reply) => {
@@ -240,6 +241,6 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
 
   app.post('/sign-out', async (request, reply) => {
     await cookies.signOut(request, reply)
-    return reply.redirect(options.provider && cookies.idToken(request) !== undefined ? '/signed-out' : '/', 303)
+    return reply.redirect(options.provider && cookies.isOfProvider(request) ? '/signed-out' : '/', 303)
   })
 }
