@@ -25,7 +25,7 @@ import type { Answer } from './output.js'
  * there is neither. @throws ConfigError, ForeignDirectory
  */
 export async function findConfig(env: NodeJS.ProcessEnv, localDirectory: string): Promise<Config | undefined> {
-  if (env.DATABASE_URL) return parseConfig(env)
+  if (env.DATABASE_URL || env.DATABASE_URL_FILE) return parseConfig(env)
   const url = await localDatabaseUrl(localDirectory)
   if (!url) return undefined
   // The stack may run on another port than this command knows of. The URLs of images follow from it.

@@ -62,8 +62,9 @@ export const httpOrigin = plainHttpUrl
   .transform((text) => new URL(text).origin)
 
 export const urlWith = (one: string, other: string) => {
-  const isOf = (text: string) => [one, other].some((scheme) => text.startsWith(`${scheme}//`))
-  return z.string().refine((text) => URL.canParse(text) && [one, other].includes(new URL(text).protocol), {
+  // Without them, as in redis:6379, it would name no host, and lead to this machine.
+  const isOf = (text: string) => [one, other].some((scheme) => text.toLowerCase().startsWith(`${scheme}//`))
+  return z.string().refine((text) => isOf(text) && URL.canParse(text), {
     error: ({ input }) =>
       isOf(String(input))
         ? `can't be read: write it like ${one}//user:password@HOST:PORT, and in the password / as %2F, # as %23 and ? as %3F`

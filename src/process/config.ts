@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { MAX_RETAINED_DAYS } from '../core/accounts/plan.js'
 import { storageName, storageOf } from '../images/storage.js'
@@ -82,9 +83,8 @@ const variables = z.object({
   SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
   MAIL_FROM: mailSender.optional(),
   OIDC_ISSUER: issuerUrl.optional(),
-  // A file or a form from which they were copied may add a line end.
-  OIDC_CLIENT_ID: z.string().trim().min(1, 'must not be blank').optional(),
-  OIDC_CLIENT_SECRET: z.string().trim().min(1, 'must not be blank').optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
   OIDC_SIGN_OUT: z.enum(['offer', 'always'], 'must be offer or always').default('offer'),
   OIDC_OPERATOR_GROUP: z.string().optional(),
   OIDC_GROUPS_CLAIM: z.string().default('groups'),
@@ -125,14 +125,37 @@ export class ConfigError extends Error {}
 /** Every setting of a process, parsed once from its environment. */
 export type Config = ReturnType<typeof parseConfig>
 
-/** The line end of a secret that was made from a file, half of one from a file of Windows, and the mark of an encoding. */
-const LEFT_BY_FILES = /^\ufeff|[\r\n]+$/g
+/**
+ * A value without what files leave at it: line ends, blanks, the mark of an encoding, and the quotes that `docker --env-file`,
+ * `kubectl --from-env-file` and others keep.
+ */
+function plain(value: string | undefined): string | undefined {
+  const trimmed = value?.trim()
+  return /^(["'])(?<inside>.*)\1$/s.exec(trimmed ?? '')?.groups?.inside ?? trimmed
+}
+
+/** NAME_FILE names a file that holds the value of NAME, such as a secret of Docker's. @throws ConfigError */
+function withSecretFiles(env: Record<string, string | undefined>): Record<string, string | undefined> {
+  const given = { ...env }
+  for (const name of Object.keys(variables.shape)) {
+    const path = plain(env[`${name}_FILE`])
+    if (!path) continue
+    if (plain(env[name])) throw new ConfigError(`${name} and ${name}_FILE are both set: leave one of them out`)
+    try {
+      given[name] = readFileSync(path, 'utf8')
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      throw new ConfigError(`${name}_FILE names ${path}, which can't be read (${code})`)
+    }
+  }
+  return given
+}
 
 /** @throws ConfigError with one readable line */
 export function parseConfig(env: Record<string, string | undefined>) {
-  const trimmed = Object.entries(env).map(([name, value]) => [name, value?.replace(LEFT_BY_FILES, '')] as const)
+  const values = Object.entries(withSecretFiles(env)).map(([name, value]) => [name, plain(value)] as const)
   // An empty variable, as compose files write one that is not set, counts as absent.
-  const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''))
+  const given = Object.fromEntries(values.filter(([, value]) => value !== ''))
   const parsed = variables.safeParse(given)
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => {

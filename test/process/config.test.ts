@@ -1,5 +1,7 @@
-import { resolve } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConfigError, parseConfig } from '../../src/process/config.js'
 
 const REQUIRED = { DATABASE_URL: 'postgres://easel@db/easel' }
@@ -144,6 +146,46 @@ it('reads values without the line ends that files of secrets and variables leave
     oidc: { clientId: 'easel', clientSecret: 'a secret' },
   })
   expect(JSON.stringify(config.storage)).toContain('"secret":"key+/="')
+})
+
+it('reads values without blanks around them, and without the quotes that files of variables keep', () => {
+  const config = parse({
+    ...{ DATABASE_URL: '"postgres://easel@db/easel"', REDIS_URL: " 'redis://r' ", PORT: ' 3001 ', SIGN_UP: '"open"' },
+    ...{ SITE_NAME: '"', MODERATION_URL: '""' },
+  })
+  expect(config).toMatchObject({
+    ...{ databaseUrl: 'postgres://easel@db/easel', redisUrl: 'redis://r', port: 3001, signUpIsOpen: true },
+    ...{ site: { name: '"' }, moderation: { url: undefined } },
+  })
+})
+
+describe('a variable from a file', () => {
+  let directory: string
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'easel-secrets-'))
+  })
+  afterAll(() => rm(directory, { recursive: true }))
+
+  it('is named by NAME_FILE, as for the secrets of Docker', async () => {
+    const path = join(directory, 'database')
+    await writeFile(path, 'postgres://easel:secret@db/easel\n')
+    expect(parseConfig({ DATABASE_URL_FILE: path, REDIS_URL_FILE: '' })).toMatchObject({
+      ...{ databaseUrl: 'postgres://easel:secret@db/easel', redisUrl: undefined },
+    })
+    expect(refusalOf({ DATABASE_URL: 'postgres://db/easel', DATABASE_URL_FILE: path })).toBe(
+      'DATABASE_URL and DATABASE_URL_FILE are both set: leave one of them out',
+    )
+  })
+
+  it('is refused where the file cannot be read, and where its content will not do', async () => {
+    const missing = join(directory, 'missing')
+    expect(refusalOf({ ...REQUIRED, UPLOAD_SECRET_FILE: missing })).toBe(
+      `UPLOAD_SECRET_FILE names ${missing}, which can't be read (ENOENT)`,
+    )
+    const path = join(directory, 'port')
+    await writeFile(path, 'http')
+    expect(refusalOf({ ...REQUIRED, PORT_FILE: path })).toBe('PORT must be a whole number from 1 to 65535')
+  })
 })
 
 describe('the configuration', () => {
@@ -320,6 +362,8 @@ describe('a value that cannot be used is refused with the variable’s name and 
       'must end with the number of a database or without one, like redis://host:6379/0',
     ],
     ['REDIS_URL', 'redis', 'must be a URL that begins with redis:// or rediss://'],
+    ['REDIS_URL', 'redis:6379', 'must be a URL that begins with redis:// or rediss://'],
+    ['DATABASE_URL', 'postgres:5432/easel', 'must be a URL that begins with postgres:// or postgresql://'],
     ['REDIS_URL', 'http://redis', 'must be a URL that begins with redis:// or rediss://'],
     ['REDIS_URL', 'redis://easel?sentinels=a:1,', 'must name its sentinels as ?sentinels=HOST:PORT,HOST:PORT'],
     [
@@ -341,7 +385,7 @@ describe('a value that cannot be used is refused with the variable’s name and 
     ['PORT', '65536', 'must be a whole number from 1 to 65535'],
     ['PORT', '80.5', 'must be a whole number from 1 to 65535'],
     ['PORT', 'http', 'must be a whole number from 1 to 65535'],
-    ['PORT', ' 80', 'must be a whole number from 1 to 65535'],
+    ['PORT', '8 0', 'must be a whole number from 1 to 65535'],
     ['BASE_URL', 'easel.example', ORIGIN],
     ['BASE_URL', 'ftp://easel.example', ORIGIN],
     ['BASE_URL', 'https://easel.example/?x=1', ORIGIN],
@@ -529,7 +573,7 @@ describe('signing in to the website', () => {
   it('has a name of one line', () => {
     for (const SITE_NAME of ['Atelier', ' Atelier K & Söhne ', '绘'])
       expect(parse({ SITE_NAME }).site.name).toBe(SITE_NAME.trim())
-    for (const SITE_NAME of [' ', 'x'.repeat(41), 'two\nlines', 'a\u202eb', 'a\0'])
+    for (const SITE_NAME of ['x'.repeat(41), 'two\nlines', 'a\u202eb', 'a\0'])
       expect(refusalOf({ ...REQUIRED, SITE_NAME })).toBe('SITE_NAME must have 1 to 40 characters, in one line')
   })
 
