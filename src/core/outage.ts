@@ -56,6 +56,7 @@ const MESSAGES = new RegExp(
     ...[
       'Connection is closed',
       'Command timed out',
+      'Socket timeout',
       "Stream isn't writeable",
       'Reached the max retries per request limit',
     ],

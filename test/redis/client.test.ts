@@ -83,6 +83,16 @@ describe.skipIf(!redisAvailable)('a connection to Redis', () => {
     expect(redis.options.commandTimeout).toBe(300)
   })
 
+  it.each(KINDS)(
+    '%s is opened anew when nothing comes back any more, as after a failover without a word',
+    { timeout: 90_000 },
+    async (_name, create) => {
+      const { proxy, redis } = await openBehindProxy(create)
+      proxy.abandon()
+      await until(() => redis.ping().catch(quiet), 'an answer on another connection', 60_000)
+    },
+  )
+
   it('that waits gives a blocking read its time, and repeats a command that an outage has interrupted', async () => {
     const { proxy, redis } = await openBehindProxy(createPatientRedis as Create)
     expect(await redis.bzpopmin('nothing-here', 0.7)).toBeNull()

@@ -10,6 +10,8 @@ export interface FaultProxy {
   refuse(): Promise<void>
   /** Connections stay open and are made, but nothing arrives any more, as when the server hangs. */
   stall(): void
+  /** Nothing arrives any more on the connections that are open, and new ones pass, as when another machine has taken the name over. */
+  abandon(): void
   close(): Promise<void>
 }
 
@@ -48,6 +50,12 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     for (const pair of pairs) for (const socket of pair) socket.destroy()
     await closed
   }
+  const dam = () => {
+    for (const [client, upstream] of pairs) {
+      client.unpipe(upstream)
+      upstream.unpipe(client)
+    }
+  }
   return {
     through: (url) => Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(port) }).href,
     async pass() {
@@ -58,11 +66,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     refuse,
     stall() {
       stalled = true
-      for (const [client, upstream] of pairs) {
-        client.unpipe(upstream)
-        upstream.unpipe(client)
-      }
+      dam()
     },
+    abandon: dam,
     close: refuse,
   }
 }
