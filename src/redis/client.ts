@@ -183,16 +183,21 @@ const BY_SENTINELS: NamedBy = {
 // The default backs off up to 20 s, which would add to every outage.
 const retryStrategy = (attempt: number) => Math.min(100 * attempt, 500)
 
-/** What a server said of itself when it was connected; ioredis keeps it. */
-type WithInfo = { readonly serverInfo?: { readonly role?: string } }
+/** So often at most a connection to a server that takes no writes is opened anew: its name may still lead there. */
+const ELSEWHERE_EVERY_MS = 1000
 
 function connect(url: string, options: NodeOptions, onError: OnError): RedisClient {
   const { protocol, searchParams } = new URL(url)
   const tls = protocol === 'rediss:' ? { tls: tlsOptions(searchParams) } : {}
   if (leadsToCluster(url)) return openCluster(url, { ...options, ...tls }, retryStrategy).on('error', onError)
-  // A primary that became a replica keeps its connections, while its name leads to the next one already.
-  const reconnectOnError = ({ message }: Error) =>
-    /\bREADONLY\b|^UNBLOCKED /.test(message) && (redis as unknown as WithInfo).serverInfo?.role === 'master'
+  let reopenedAt = Number.NEGATIVE_INFINITY
+  // A primary that became a replica keeps its connections, while its name leads to the next one, now or soon.
+  const reconnectOnError = ({ message }: Error) => {
+    if (message.startsWith('UNBLOCKED ')) return true
+    if (!/\bREADONLY\b/.test(message) || performance.now() - reopenedAt < ELSEWHERE_EVERY_MS) return false
+    reopenedAt = performance.now()
+    return true
+  }
   const given = { ...options, ...tls, ...throughSentinels(url, retryStrategy), retryStrategy, reconnectOnError }
   const redis: Redis = given.sentinels ? new Redis(given) : new Redis(url, given)
   redis.on('error', onError)
@@ -264,6 +269,8 @@ export function redisProblem(redis: RedisClient, prefix: string): () => Promise<
         return `Redis does not let the user in REDIS_URL run ${forbidden}: allow all commands and keys. ${WITHOUT}`
       return await evictionProblem(redis)
     } catch (error) {
+      // What takes no writes is left and opened anew all the time.
+      if ((error as Error).name === 'ReplyError') lost = error as Error
       return sentenceOf(redis.status === 'ready' ? error : lost, redis)
     }
   }

@@ -189,13 +189,38 @@ describe.skipIf(!redisAvailable)('a process', () => {
     }
   })
 
+  it.each(KINDS)(
+    '%s is opened anew while it leads to a replica, as its name may lead elsewhere',
+    async (_name, create) => {
+      const url = await startRedisWith()
+      const [redis, admin] = [create(url, quiet), new Redis(url)]
+      closers.push(
+        () => redis.disconnect(),
+        () => admin.disconnect(),
+      )
+      await whenReady(redis)
+      let opened = 0
+      redis.on('ready', () => opened++)
+      await admin.replicaof('127.0.0.1', 1)
+      const write = () => redis.set('x', 'x').catch(quiet)
+      // Also the second time: a name is often moved only later.
+      await until(() => write().then(() => opened >= 2), 'two more connections')
+      await admin.replicaof('NO', 'ONE')
+      await until(write, 'a write')
+    },
+  )
+
   it('starts with a replica, which may become the primary, and says what it is', async () => {
-    const redis = createFailFastRedis(await startRedisWith('replicaof 127.0.0.1 1'), quiet) as Redis
-    closers.push(() => redis.disconnect())
+    const url = await startRedisWith('replicaof 127.0.0.1 1')
+    const [redis, admin] = [createFailFastRedis(url, quiet), new Redis(url)]
+    closers.push(
+      () => redis.disconnect(),
+      () => admin.disconnect(),
+    )
     await whenReady(redis)
     const problem = redisProblem(redis, 'easel')
     expect(await until(problem, 'the sentence')).toMatch(/^Redis is a replica and takes nothing:/)
-    await redis.replicaof('NO', 'ONE')
+    await admin.replicaof('NO', 'ONE')
     await until(async () => (await problem()) === undefined, 'a primary')
   })
 })
