@@ -52,7 +52,7 @@ type Tell = (line: string) => unknown
  * Brings a database up to date: our tables, what BullMQ's Postgres backend needs, and the catalog if it is empty. Safe
  * while the service runs, and when several replicas do it at once: the later ones wait and find nothing to do.
  * @returns the names of the files that were applied
- * @throws Error with one sentence if the database has an encoding that will not do
+ * @throws Error with one sentence if the database has an encoding that will not do, or no place for the tables
  */
 export async function migrateDatabase(
   databaseUrl: string,
@@ -69,6 +69,7 @@ export async function migrateDatabase(
   await client.connect()
   try {
     await requireEncoding(client)
+    await requirePlace(client)
     for (const setting of MISSED_SOON) await client.query(`SET ${setting}`).catch(() => undefined)
     for (let turn = 0; !(await hasTurn(client)); turn++) {
       if (turn === 0) tell(waitsFor(await holderOfTurn(client)))
@@ -89,6 +90,39 @@ export async function migrateDatabase(
   } finally {
     await client.end()
   }
+}
+
+const OLDEST_POSTGRES = 14
+
+/** @throws Error with one sentence where the tables of a new installation could not be made, or would not be found */
+async function requirePlace(client: pg.Client): Promise<void> {
+  const [it] = await queryOnce<{
+    version: string
+    isNew: boolean
+    schema: string | null
+    may: boolean
+    who: string
+    where: string
+  }>(
+    client,
+    sql`SELECT current_setting('server_version') AS version, to_regclass('drizzle.__drizzle_migrations') IS NULL AS "isNew",
+               current_schema() AS schema, quote_ident(current_user) AS who, quote_ident(current_database()) AS "where",
+               has_database_privilege(current_database(), 'CREATE')
+               AND has_schema_privilege(to_regnamespace('public'), 'CREATE') AS may`,
+  )
+  if (!it?.isNew) return
+  const { version, schema, may, who, where } = it
+  if (Number.parseInt(version, 10) < OLDEST_POSTGRES)
+    throw new Error(`This Postgres is ${version}: Easel needs ${OLDEST_POSTGRES} or newer.`)
+  // Functions of Easel, and the rights of APP_DATABASE_URL's user, are for that schema.
+  if (schema !== 'public')
+    throw new Error(
+      `Easel keeps its tables in the schema public, but here the user in DATABASE_URL comes to ${schema ?? 'none'} first: give Easel a database of its own, or run: ALTER ROLE ${who} IN DATABASE ${where} SET search_path = public;`,
+    )
+  if (!may)
+    throw new Error(
+      `The user in DATABASE_URL may make no tables in this database: let a superuser run in it: GRANT CREATE ON DATABASE ${where} TO ${who}; GRANT CREATE ON SCHEMA public TO ${who};`,
+    )
 }
 
 type MigrationFile = MigrationMeta & { readonly tag: string }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,6 +54,42 @@ const indexes = async (client: pg.Client, like: string) =>
 
 /** Of this database: other files use the same Postgres. */
 const WAITS = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database() AND NOT granted`
+
+describe('a database that is new', () => {
+  async function givenOwner() {
+    const { url, drop } = await createEmptyDatabase()
+    const owner = `owner_${randomBytes(4).toString('hex')}`
+    const cluster = await connected(context.url)
+    onTestFinished(async () => {
+      await drop()
+      await cluster.query(`DROP ROLE ${owner}`)
+    })
+    const admin = await connected(url)
+    await admin.query(`CREATE ROLE ${owner} LOGIN PASSWORD 'secret'`)
+    const databaseUrl = Object.assign(new URL(url), { username: owner, password: 'secret' }).href
+    return { admin, owner, name: new URL(url).pathname.slice(1), databaseUrl }
+  }
+
+  it('is refused while its user may make no tables, with what lets it', async () => {
+    const { admin, owner, name, databaseUrl } = await givenOwner()
+    await admin.query('REVOKE CREATE ON SCHEMA public FROM PUBLIC')
+    const grants = `GRANT CREATE ON DATABASE ${name} TO ${owner}; GRANT CREATE ON SCHEMA public TO ${owner};`
+    await expect(migrateDatabase(databaseUrl)).rejects.toThrow(
+      `The user in DATABASE_URL may make no tables in this database: let a superuser run in it: ${grants}`,
+    )
+    await admin.query(grants)
+    await migrateDatabase(databaseUrl)
+  })
+
+  it('is refused while another schema than public comes first', async () => {
+    const { admin, owner, name, databaseUrl } = await givenOwner()
+    await admin.query(`ALTER DATABASE ${name} OWNER TO ${owner}; CREATE SCHEMA ${owner} AUTHORIZATION ${owner}`)
+    const mend = `ALTER ROLE ${owner} IN DATABASE ${name} SET search_path = public;`
+    await expect(migrateDatabase(databaseUrl)).rejects.toThrow(new RegExp(`comes to ${owner} first: .*${mend}$`))
+    await admin.query(`GRANT CREATE ON SCHEMA public TO ${owner}; ${mend}`)
+    await migrateDatabase(databaseUrl)
+  })
+})
 
 describe('migrating', () => {
   it('writes names of plans as they are looked up, also where subscriptions have them', async () => {
