@@ -105,6 +105,7 @@ const variables = z.object({
   LIVE_MONTHS: wholeNumber(1, 120).optional(),
   ARCHIVE_MONTHS: wholeNumber(13, 240).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
   EASEL_COMMIT: z
     .string()
@@ -265,12 +266,23 @@ export function parseConfig(env: Record<string, string | undefined>) {
     retention: { prompts: v.RETAIN_PROMPTS_DAYS, images: v.RETAIN_IMAGES_DAYS },
     liveMonths: v.LIVE_MONTHS,
     archiveMonths: v.ARCHIVE_MONTHS,
-    /** Whether traces are sent. Where and how, OpenTelemetry reads from the environment itself. */
-    traces: v.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && !v.OTEL_SDK_DISABLED,
+    /** Where traces are sent, if anywhere. How, OpenTelemetry reads from the environment itself. */
+    tracesUrl: v.OTEL_SDK_DISABLED ? undefined : tracesUrl(v),
     /** Of the source that this was built from, if the build was told. */
     commit: v.EASEL_COMMIT,
     logLevel: v.LOG_LEVEL,
   })
+}
+
+const TRACES = '/v1/traces'
+
+/** The endpoint of all signals has none of their paths, though many write it. */
+function tracesUrl({
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
+  OTEL_EXPORTER_OTLP_ENDPOINT: all,
+}: z.output<typeof variables>) {
+  const base = all?.replace(/\/+$/, '')
+  return own ?? (base?.endsWith(TRACES) ? base : base && base + TRACES)
 }
 
 const milliseconds = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1000)

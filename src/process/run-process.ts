@@ -39,9 +39,10 @@ export async function runProcess(
   try {
     const config = parseConfig(process.env)
     await useProxy(process.env)
-    const { openTracing, traceFacts } = config.traces ? await load.tracing() : {}
+    const { tracesUrl } = config
+    const { openTracing, traceFacts } = tracesUrl ? await load.tracing() : {}
     log = createLogger(config.logLevel, name, traceFacts)
-    const tracing = openTracing?.(name, log)
+    const tracing = tracesUrl ? openTracing?.(name, tracesUrl, log) : undefined
     const { openMetrics } = config.metricsPort === undefined ? {} : await load.metrics()
     const metrics = openMetrics?.({ process: name, version: version() })
     logConsole(log)

@@ -124,7 +124,7 @@ const DEFAULTS = {
   oidc: undefined,
   stripe: undefined,
   paymentGraceDays: 3,
-  traces: false,
+  tracesUrl: undefined,
   commit: undefined,
   logLevel: 'info',
 }
@@ -541,8 +541,14 @@ describe('sslmode', () => {
 describe('traces', () => {
   it('are sent where there is somewhere to send them, unless OpenTelemetry is switched off', () => {
     const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318'
-    expect(parse({ OTEL_EXPORTER_OTLP_ENDPOINT }).traces).toBe(true)
-    expect(parse({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: 'true' }).traces).toBe(false)
+    expect(parse({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: 'true' }).tracesUrl).toBeUndefined()
+    for (const end of ['', '/', '/v1/traces', '/v1/traces/'])
+      expect(parse({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://collector:4318/otlp${end}` }).tracesUrl).toBe(
+        'http://collector:4318/otlp/v1/traces',
+      )
+    const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://tempo:4318/spans' }
+    for (const all of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT }])
+      expect(parse({ ...own, ...all }).tracesUrl).toBe('http://tempo:4318/spans')
     expect(refusalOf({ ...REQUIRED, OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' })).toBe(
       'OTEL_EXPORTER_OTLP_ENDPOINT must be a URL that begins with http:// or https://',
     )

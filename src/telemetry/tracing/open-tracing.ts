@@ -1,6 +1,6 @@
 /**
- * Traces by OpenTelemetry. Only run-process.ts loads this folder, and only where OTEL_EXPORTER_OTLP_ENDPOINT is set; the
- * SDK reads the other OTEL_ variables itself.
+ * Traces by OpenTelemetry. Only run-process.ts loads this folder, and only where a collector is named; the SDK reads the
+ * other OTEL_ variables itself.
  */
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -32,12 +32,12 @@ export function traceFacts(): object {
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {}
 }
 
-/** @param name of the process; OTEL_SERVICE_NAME wins over it */
-export function openTracing(name: string, log: Log) {
+/** @param name of the process; OTEL_SERVICE_NAME wins over it @param url where the collector takes traces */
+export function openTracing(name: string, url: string, log: Log) {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': `easel-${name}` }))
     .merge(detectResources({ detectors: [envDetector] }))
-  const processor = new WithoutIdleWork(telling(new OTLPTraceExporter(throughProxy()), log))
+  const processor = new WithoutIdleWork(telling(new OTLPTraceExporter({ url, ...throughProxy(url) }), url, log))
   // Only BullMQ adds events to its spans, with the messages of errors in them.
   const spanLimits = { eventCountLimit: 0 }
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor], spanLimits })
@@ -56,9 +56,8 @@ export function openTracing(name: string, log: Log) {
 }
 
 /** A collector over http:// is in a network of ours. */
-function throughProxy() {
-  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT = '' } = process.env
-  const proxy = getProxyForUrl(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT)
+function throughProxy(url: string) {
+  const proxy = getProxyForUrl(url)
   if (!proxy) return {}
   return { httpAgentOptions: (protocol: string) => (protocol === 'https:' ? new HttpsProxyAgent(proxy) : new Agent()) }
 }
@@ -74,14 +73,20 @@ class WithoutIdleWork extends BatchSpanProcessor {
   }
 }
 
+/** The usual port of OTLP over gRPC, which also answers HTTP, with what nobody can read. */
+const GRPC_PORT = '4317'
+const HINT = 'Easel sends OTLP over HTTP: name the port of the collector for that, which is usually 4318'
+
 /** Logs one line when the collector gets nothing any more, and one when it does again. */
-function telling(exporter: OTLPTraceExporter, log: Log): SpanExporter {
+function telling(exporter: OTLPTraceExporter, url: string, log: Log): SpanExporter {
+  const hint = new URL(url).port === GRPC_PORT ? { hint: HINT } : {}
   let away = false
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const failed = result.code !== 0
-        if (failed && !away) log.warn({ reason: reasonOf(result.error) }, 'traces cannot be sent and are dropped')
+        if (failed && !away)
+          log.warn({ reason: reasonOf(result.error), ...hint }, 'traces cannot be sent and are dropped')
         if (!failed && away) log.info({}, 'traces are sent again')
         away = failed
         done(result)

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { BackendError } from '../../../src/core/generations/run/backend.js'
 import { generationQueue, startGenerationWorker } from '../../../src/queue/queues.js'
 import { openTracing } from '../../../src/telemetry/tracing/open-tracing.js'
@@ -15,9 +15,8 @@ const CANARY = 'quokkaverb'
 it('the span of a request is an error if it was answered with a 5xx, that of a drawing if it failed, and no span of BullMQ holds the error that a job fails with', async () => {
   const port = await freePort()
   const collector = await givenCollector(port)
-  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${port}`)
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const tracing = openTracing('worker', { info: () => undefined, warn: () => undefined, error: () => undefined })
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const tracing = openTracing('worker', `http://127.0.0.1:${port}/v1/traces`, log)
 
   const app = await buildBareApp({
     observe: (bare) => {
