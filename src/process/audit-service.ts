@@ -9,7 +9,7 @@ import { createAuditRedis, whenReady } from '../redis/client.js'
 import { type RedisClient, scanKeys } from '../redis/cluster.js'
 import type { Config } from './config.js'
 import { wholeImageStore } from './image-files.js'
-import { NAMESPACE, queuePrefix } from './namespace.js'
+import { queuePrefix } from './namespace.js'
 
 /** Audits the service that `config` describes, over connections that serve nothing else. */
 export async function auditService(
@@ -17,7 +17,7 @@ export async function auditService(
   options: Pick<AuditOptions, 'sample' | 'signal' | 'pause'> & { readonly namespace?: string },
 ): Promise<Check[]> {
   const { databaseListenUrl, redisUrl, refundFailed } = config
-  const { namespace = NAMESPACE, ...looks } = options
+  const { namespace = config.redisPrefix, ...looks } = options
   const client = redisUrl === undefined ? undefined : createAuditRedis(redisUrl, () => undefined)
   // Asked for nothing but where private images are, and what the archive has.
   const db = createDatabase(config.databaseUrl, { maxConnections: 1, onError: () => undefined })

@@ -23,6 +23,7 @@ import {
   webUrl,
   wholeNumber,
 } from './config-values.js'
+import { NAMESPACE } from './namespace.js'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -34,6 +35,10 @@ const variables = z.object({
   /** Read by pg itself, where a URL says nothing. */
   PGSSLMODE: z.enum(TLS_MODES, `must be one of ${TLS_MODES.join(', ')}`).optional(),
   REDIS_URL: redisUrl.optional(),
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,40}$/, 'must be 1 to 40 letters, digits, dots, hyphens or underscores')
+    .default(NAMESPACE),
   HOST: z.string().default('127.0.0.1'),
   PORT: wholeNumber(1, 65535).default(3000),
   METRICS_PORT: wholeNumber(1, 65535).optional(),
@@ -192,6 +197,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     appDatabaseUrl: v.APP_DATABASE_URL,
     /** Undefined: one-machine mode. */
     redisUrl: v.REDIS_URL,
+    /** Of every key in Redis and of BullMQ's queue. */
+    redisPrefix: v.REDIS_PREFIX,
     host: v.HOST,
     port: v.PORT,
     /** Serves /health, /ready and /metrics alone. */

@@ -18,6 +18,7 @@ import { periodStore } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
 import {
+  collationProblem,
   databaseProblem,
   databaseRefusal,
   faultWatch,
@@ -61,7 +62,7 @@ import { auditService } from './audit-service.js'
 import type { Config } from './config.js'
 import type { ReadyCheck } from './health.js'
 import { outageLog, TOLD_AFTER_MS } from './logger.js'
-import { NAMESPACE, queuePrefix } from './namespace.js'
+import { queuePrefix } from './namespace.js'
 
 /** What every process needs to know the state of things and to change it. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>
@@ -80,7 +81,7 @@ export interface ProcessOptions {
   readonly tracing?: Tracing | undefined
   /** Undefined: no metrics. */
   readonly metrics?: Metrics | undefined
-  /** Prefix of every key in Redis and of BullMQ's queue; each run has its own. */
+  /** In place of the configuration's prefix in Redis: each run has its own. */
   readonly namespace?: string
   readonly auditTimes?: AuditTimes
   /** Outermost: they see each call as the core makes it. */
@@ -100,7 +101,15 @@ export async function openFoundation(
   log: Logger,
   options: ProcessOptions & { readonly maxConnections: number },
 ) {
-  const { maxConnections, namespace = NAMESPACE, auditTimes, submitTtlMs, tracing, metrics, wrappers } = options
+  const {
+    maxConnections,
+    namespace = config.redisPrefix,
+    auditTimes,
+    submitTtlMs,
+    tracing,
+    metrics,
+    wrappers,
+  } = options
   const postgres = outageLog(log, 'postgres')
   const redis = outageLog(log, 'redis')
   const onPostgresError = (err: Error) => {
@@ -172,8 +181,10 @@ export async function openFoundation(
     await Promise.all([
       requireUsableDatabase(db)
         .then(() => requireFittingPooler(db, config.databaseListenUrl))
-        .then(() => settingsLost(db).catch(() => undefined))
-        .then((sentence) => sentence && log.warn(sentence)),
+        .then(() => Promise.all([settingsLost(db), collationProblem(db)].map((it) => it.catch(() => undefined))))
+        .then((sentences) => {
+          for (const sentence of sentences) if (sentence) log.warn(sentence)
+        }),
       ...opened.map((client) => whenReady(client)),
     ])
   } catch (error) {

@@ -88,7 +88,8 @@ export async function openHealthPort(
   metrics: Metrics | undefined,
 ) {
   if (metricsPort === undefined) return async () => undefined
-  const answerTo = async ({ method, url }: IncomingMessage): Promise<Answer> => {
+  const answerTo = async ({ method, url: asked = '' }: IncomingMessage): Promise<Answer> => {
+    const url = asked.replace(/\/?(?:\?.*)?$/, '')
     if (method === 'GET' || method === 'HEAD') {
       if (url === '/health') return json(200, { status: 'ok' })
       if (url === '/ready') return readyAnswer(ready)

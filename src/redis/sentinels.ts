@@ -19,7 +19,7 @@ export function throughSentinels(url: string, retryStrategy: (attempt: number) =
   return {
     sentinels: sentinels.split(',').map((address) => {
       const { hostname: host, port } = new URL(`redis://${address}`)
-      return { host, port: Number(port || 26379) }
+      return { host: host.replace(/^\[|\]$/g, ''), port: Number(port || 26379) }
     }),
     name: hostname,
     db: Number(pathname.slice(1)),

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createFailFastRedis, createPatientRedis, redisProblem, whenReady } from '../../src/redis/client.js'
+import { masterOf } from '../../src/redis/sentinels.js'
 import { makeCertificate } from '../support/certificates.js'
 import { freePort } from '../support/free-port.js'
 import { findRedis } from '../support/redis-server.js'
@@ -13,6 +14,7 @@ import { startTlsProxy } from '../support/tls-proxy.js'
 import { until } from '../support/until.js'
 
 const quiet = () => undefined
+const hasIpv6 = networkInterfaces().lo?.some(({ address }) => address === '::1')
 const closers: (() => unknown)[] = []
 let directory: string
 beforeEach(async () => {
@@ -67,6 +69,14 @@ const refusal = (url: string): Promise<string> =>
 
 describe.skipIf(!redisAvailable)('sentinels with a password of their own', () => {
   const LOGIN = /^The sentinels in REDIS_URL refuse the login: write their password as &sentinel_password=PASSWORD /
+
+  it('are reached by an address of IPv6', async () => {
+    const port = await startBoth(['bind 127.0.0.1 -::1'])
+    const redis = opened(`redis://:p%40ss@easel/0?sentinels=[::1]:${port}`)
+    expect(redis.options.sentinels).toEqual([{ host: '::1', port }])
+    const found = await masterOf(redis.options)
+    if (hasIpv6) expect(found).toMatchObject({ host: '127.0.0.1' })
+  })
 
   it('let in who writes it into the URL, and are named by the start that lacks it', async () => {
     const sentinel = await startBoth(['requirepass s+ecret&/'], { password: 's+ecret&/' })

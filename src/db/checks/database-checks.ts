@@ -85,6 +85,19 @@ export async function requireEncoding(on: Queryable): Promise<void> {
   if (problem) throw new Error(problem)
 }
 
+/** @returns one sentence where texts are sorted by other rules than when the indexes were made; Postgres 15 and newer know it */
+export async function collationProblem({ pool }: Database): Promise<string | undefined> {
+  const [changed] = await queryOnce<{ mend: string }>(
+    pool,
+    sql`SELECT format('REINDEX DATABASE %1$I; ALTER DATABASE %1$I REFRESH COLLATION VERSION;', datname) AS mend FROM pg_database
+         WHERE datname = current_database() AND datcollversion <> pg_database_collation_actual_version(oid)`,
+  )
+  return (
+    changed &&
+    `Postgres sorts texts by other rules than when the indexes of this database were made, so what is there may not be found: stop all servers and workers, and let the owner of the database run: ${changed.mend}`
+  )
+}
+
 /** @throws Error with one sentence, though not for a Postgres that is only down: that does not stop the start */
 export async function requireUsableDatabase({ pool }: Database): Promise<void> {
   let problem: string | undefined

@@ -175,6 +175,7 @@ describe('METRICS_PORT', () => {
       [workerPort, 'backends'],
     ] as const) {
       expect([await statusOf(port, '/health'), await statusOf(port, '/ready')]).toEqual([200, 200])
+      expect([await statusOf(port, '/health?from=probe'), await statusOf(port, '/ready/')]).toEqual([200, 200])
       expect([await statusOf(port, '/'), await statusOf(port, '/ready', 'POST')]).toEqual([404, 404])
       const checks = { postgres: 'ok', statements: 'ok', migrations: 'ok', reconciler: 'ok', images: 'ok', [own]: 'ok' }
       await until(
