@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { BackendError } from '../../../src/core/generations/run/backend.js'
 import { generationQueue, startGenerationWorker } from '../../../src/queue/queues.js'
 import { openTracing } from '../../../src/telemetry/tracing/open-tracing.js'
