@@ -165,6 +165,17 @@ it('migrate tells a user without rights on the tables who must run it', async ()
   )
 })
 
+it('a Postgres that takes no more connections is told, with what to do', async () => {
+  const crowded = new URL(easel.databaseUrl)
+  crowded.username = `crowded_${randomBytes(4).toString('hex')}`
+  crowded.password = 'secret'
+  await easel.db.pool.query(`CREATE ROLE ${crowded.username} LOGIN PASSWORD 'secret' CONNECTION LIMIT 0`)
+  onTestFinished(async () => void (await easel.db.pool.query(`DROP ROLE ${crowded.username}`)))
+  expect(await easel.error('user list', { DATABASE_URL: crowded.href })).toMatch(
+    /^Postgres takes no more connections: raise its max_connections /,
+  )
+})
+
 describe('the command line without DATABASE_URL', () => {
   let directory: string
   beforeAll(async () => {

@@ -24,6 +24,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '42P01': NOT_MIGRATED,
   '42703': NOT_MIGRATED,
   '53100': 'The disk of Postgres is full: make room on it.',
+  '53300':
+    'Postgres takes no more connections: raise its max_connections (or the limit of the user in DATABASE_URL), run fewer servers and workers, or put a pooler in front.',
   '55P03': 'The rows are in use by another process at the moment: try again.',
   '57014': 'Postgres took too long to answer: try again when it is less busy.',
 }
