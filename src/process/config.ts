@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { MAX_RETAINED_DAYS } from '../core/accounts/plan.js'
 import { storageName, storageOf } from '../images/storage.js'
@@ -23,7 +22,10 @@ import {
   webUrl,
   wholeNumber,
 } from './config-values.js'
+import { ConfigError, readEnvironment } from './environment.js'
 import { NAMESPACE } from './namespace.js'
+
+export { ConfigError }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -125,43 +127,12 @@ const TOGETHER = [
   ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
 ] as const
 
-/** A configuration that can't be used; the message names each variable and what it should be. */
-export class ConfigError extends Error {}
-
 /** Every setting of a process, parsed once from its environment. */
 export type Config = ReturnType<typeof parseConfig>
 
-/**
- * A value without what files leave at it: line ends, blanks, the mark of an encoding, and the quotes that `docker --env-file`,
- * `kubectl --from-env-file` and others keep.
- */
-function plain(value: string | undefined): string | undefined {
-  const trimmed = value?.trim()
-  return /^(["'])(?<inside>.*)\1$/s.exec(trimmed ?? '')?.groups?.inside ?? trimmed
-}
-
-/** NAME_FILE names a file that holds the value of NAME, such as a secret of Docker's. @throws ConfigError */
-function withSecretFiles(env: Record<string, string | undefined>): Record<string, string | undefined> {
-  const given = { ...env }
-  for (const name of Object.keys(variables.shape)) {
-    const path = plain(env[`${name}_FILE`])
-    if (!path) continue
-    if (plain(env[name])) throw new ConfigError(`${name} and ${name}_FILE are both set: leave one of them out`)
-    try {
-      given[name] = readFileSync(path, 'utf8')
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      throw new ConfigError(`${name}_FILE names ${path}, which can't be read (${code})`)
-    }
-  }
-  return given
-}
-
 /** @throws ConfigError with one readable line */
 export function parseConfig(env: Record<string, string | undefined>) {
-  const values = Object.entries(withSecretFiles(env)).map(([name, value]) => [name, plain(value)] as const)
-  // An empty variable, as compose files write one that is not set, counts as absent.
-  const given = Object.fromEntries(values.filter(([, value]) => value !== ''))
+  const given = readEnvironment(env, Object.keys(variables.shape))
   const parsed = variables.safeParse(given)
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => {

@@ -17,15 +17,8 @@ import { isOutage } from '../core/outage.js'
 import { periodStore } from '../db/accounts/subscription-periods.js'
 import { auditResults } from '../db/audit/audit-results.js'
 import { type AuditTimes, auditTurn, startPeriodicAudit } from '../db/audit/periodic-audit.js'
-import {
-  collationProblem,
-  databaseProblem,
-  databaseRefusal,
-  faultWatch,
-  migrationProblem,
-  requireUsableDatabase,
-} from '../db/checks/database-checks.js'
-import { requireFittingPooler, settingsLost } from '../db/checks/pooler-checks.js'
+import { databaseProblem, databaseRefusal, faultWatch, migrationProblem } from '../db/checks/database-checks.js'
+import { startChecks } from '../db/checks/start-checks.js'
 import { createDatabase } from '../db/client.js'
 import { archiveStore } from '../db/generations/archive-store.js'
 import { leaderLease, repairProblem } from '../db/generations/leader-lease.js'
@@ -179,12 +172,9 @@ export async function openFoundation(
   }
   try {
     await Promise.all([
-      requireUsableDatabase(db)
-        .then(() => requireFittingPooler(db, config.databaseListenUrl))
-        .then(() => Promise.all([settingsLost(db), collationProblem(db)].map((it) => it.catch(() => undefined))))
-        .then((sentences) => {
-          for (const sentence of sentences) if (sentence) log.warn(sentence)
-        }),
+      startChecks(db, config.databaseListenUrl).then((sentences) => {
+        for (const sentence of sentences) log.warn(sentence)
+      }),
       ...opened.map((client) => whenReady(client)),
     ])
   } catch (error) {
