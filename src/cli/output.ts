@@ -52,7 +52,14 @@ function aligned(texts: readonly string[], right = false): string[] {
   })
 }
 
-const widthOf = (text: string): number => [...text].length
+const letters = new Intl.Segmenter()
+// What terminals draw twice as wide: letters of East Asia, and pictographs.
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u
+
+/** In columns of a terminal. */
+const widthOf = (text: string): number =>
+  [...letters.segment(text)].reduce((width, { segment }) => width + (WIDE.test(segment) ? 2 : 1), 0)
 
 function cellText(value: Cell): string {
   if (value === null || value === undefined || value === '') return '-'
