@@ -30,3 +30,14 @@ it.each([undefined, 'br', 'gzip;q=0', 'gzip;q=0.000, br', 'notgzip', 'x-gzip'])(
     expect(bytes).toEqual(ASSETS.style.body)
   },
 )
+
+it('what a page of another release asks for is ours of the same name, which nobody keeps', async () => {
+  const of = (url: string) => request(context.service.url + url)
+  const { statusCode, headers, body } = await of(ASSETS.style.url.replace(/\.[^.]+/, '.AAAAAAAAAAAA'))
+  expect([statusCode, headers['cache-control'], headers['content-type']]).toEqual([
+    ...[200, 'no-store', 'text/css; charset=utf-8'],
+  ])
+  expect(Buffer.from(await body.arrayBuffer())).toEqual(ASSETS.style.body)
+  expect((await of('/assets/other.AAAAAAAAAAAA.css')).statusCode).toBe(404)
+  expect((await of('/assets/easel')).statusCode).toBe(404)
+})

@@ -79,7 +79,11 @@ const takesGzip = (encodings: unknown): boolean =>
  */
 export function assetRoutes(app: App, own: readonly Asset[], iconUrl: string): void {
   const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
-  for (const { url, type, body } of [...Object.values(ASSETS), ...files.values()]) {
+  const nameOf = (url: string) => url.replace(/\.[^.]*/, '')
+  const byName = new Map<string, Asset>()
+  for (const asset of [...Object.values(ASSETS), ...files.values()]) {
+    const { url, type, body } = asset
+    byName.set(nameOf(url), asset)
     // Once, not for each request; and no page, in which secrets stand beside what others may have chosen.
     const compressed = gzipSync(body)
     app.get(url, async (request, reply) => {
@@ -88,6 +92,12 @@ export function assetRoutes(app: App, own: readonly Asset[], iconUrl: string): v
       return reply.header('content-encoding', 'gzip').send(compressed)
     })
   }
+  // Of a page that another release has sent, before an upgrade or during one: ours is nearer to it than none. Nobody may keep it.
+  app.get('/assets/:file', async ({ url }, reply) => {
+    const asset = byName.get(nameOf(url.split('?')[0] ?? ''))
+    if (!asset) return reply.callNotFound()
+    return reply.header('cache-control', 'no-store').type(asset.type).send(asset.body)
+  })
   const contained = {
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     'x-content-type-options': 'nosniff',

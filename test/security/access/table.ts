@@ -39,6 +39,7 @@ export const ACCESS: Readonly<Record<Door, Readonly<Record<string, Row>>>> = {
     'GET /': [200, { signedIn: 303 }],
     'GET /account/deleted': 200,
     'GET /admin/v1/openapi.json': 200,
+    'GET /assets/:file': 404,
     'GET /client.tgz': 200,
     'GET /covers/:id/:file': [200, 'model'],
     'GET /docs': 200,
