@@ -12,6 +12,8 @@ export interface FaultProxy {
   stall(): void
   /** Nothing arrives any more on the connections that are open, and new ones pass, as when another machine has taken the name over. */
   abandon(): void
+  /** The event streams that are open stay so, but nothing arrives any more, as after sleep; all else passes. */
+  silenceStreams(): void
   close(): Promise<void>
 }
 
@@ -50,8 +52,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     for (const pair of pairs) for (const socket of pair) socket.destroy()
     await closed
   }
-  const dam = () => {
-    for (const [client, upstream] of pairs) {
+  const unpipe = (some: Iterable<readonly [Socket, Socket]>) => {
+    for (const [client, upstream] of some) {
       client.unpipe(upstream)
       upstream.unpipe(client)
     }
@@ -66,14 +68,21 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     refuse,
     stall() {
       stalled = true
-      dam()
+      unpipe(pairs)
     },
-    abandon: dam,
+    abandon: () => unpipe(pairs),
+    silenceStreams: () => unpipe([...pairs].filter(([, upstream]) => streaming.has(upstream))),
     close: refuse,
   }
 }
 
+/** To the server, of those that an event stream has come on. */
+const streaming = new WeakSet<Socket>()
+
 function flow([client, upstream]: readonly [Socket, Socket]): void {
+  upstream.on('data', (data) => {
+    if (data.includes('content-type: text/event-stream')) streaming.add(upstream)
+  })
   client.pipe(upstream)
   upstream.pipe(client)
 }

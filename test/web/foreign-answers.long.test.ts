@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import { describeInBrowser, useBrowser } from '../support/browser.js'
+import { startFaultProxy } from '../support/fault-proxy.js'
 import { useService } from '../support/service.js'
 import { standInWorker } from '../support/stand-in-worker.js'
 import { givenAccount } from './pages/given-gallery.js'
@@ -44,7 +45,7 @@ describeInBrowser('where a proxy answers with a page of its own', () => {
       await generate.click()
       await tab.getByRole('heading', { name: 'First in the queue' }).waitFor()
       expect(await activeOf(context.service, user)).toMatchObject({ prompt: 'a lighthouse' })
-      expect(await tab.getByText(UNREACHABLE).count()).toBe(0)
+      await expect.poll(() => tab.getByText(UNREACHABLE).count()).toBe(0)
     },
   )
 
@@ -71,6 +72,30 @@ describeInBrowser('where a proxy answers with a page of its own', () => {
     isAway = false
     await standInWorker(context.service.db).claim()
     await tab.getByRole('heading', { name: /^Drawing/ }).waitFor()
+  })
+
+  it.each([
+    ['all tabs share one', ''],
+    ['each tab has one', 'delete window.SharedWorker'],
+  ])('a stream that falls silent, as after sleep, is asked for again: %s', async (_, prepare) => {
+    const { url, db } = context.service
+    const { cookie } = await signedIn(context.service)
+    onTestFinished(async () => void (await endAll(context.service)))
+    const proxy = await startFaultProxy(url)
+    onTestFinished(() => proxy.close())
+    const { page: tab } = await browser.open(new URL(proxy.through(url)).origin, cookie)
+    await tab.clock.install()
+    await tab.addInitScript(prepare)
+    await tab.goto('/playground')
+    await tab.getByRole('button', { name: /^Generate/ }).click()
+    await tab.getByRole('heading', { name: 'First in the queue' }).waitFor()
+    const worker = standInWorker(db)
+    const claimed = await worker.claim()
+    await tab.getByRole('heading', { name: /^Drawing/ }).waitFor()
+    proxy.silenceStreams()
+    await worker.succeed(claimed)
+    await tab.clock.fastForward(60_000)
+    await tab.getByRole('status', { name: 'Generation' }).getByRole('img').waitFor()
   })
 
   it('keys, pictures and a form’s own place stay as they are', async () => {

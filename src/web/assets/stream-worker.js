@@ -10,7 +10,7 @@ addEventListener('connect', ({ ports: [tab] }) => {
 })
 
 function join(url, headers, reader) {
-  const stream = streams.get(url) ?? { readers: new Set(), asked: undefined, isOpen: false }
+  const stream = streams.get(url) ?? { readers: new Set(), asked: undefined, askedAt: 0, isOpen: false }
   streams.set(url, stream)
   stream.readers.add(reader)
   reader.addEventListener('message', () => {
@@ -20,14 +20,14 @@ function join(url, headers, reader) {
     if (streams.get(url) === stream) streams.delete(url)
   })
   reader.start()
-  // An answer begins with how things are now, which whoever comes later needs, too: so it is asked for anew.
-  if (!stream.asked || stream.isOpen) void follow(url, headers, stream)
+  // An answer begins with how things are now, which whoever comes later needs, too: so it is asked for anew, as what was never answered.
+  if (!stream.asked || stream.isOpen || Date.now() - stream.askedAt > 30_000) void follow(url, headers, stream)
 }
 
 async function follow(url, headers, stream) {
   stream.asked?.abort()
   const asked = new AbortController()
-  Object.assign(stream, { asked, isOpen: false })
+  Object.assign(stream, { asked, askedAt: Date.now(), isOpen: false })
   const tell = (message) => {
     for (const reader of stream.readers) reader.postMessage(message)
   }

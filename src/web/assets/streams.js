@@ -6,6 +6,20 @@
   /** What ends the streams of this page. */
   const open = new Set()
 
+  /**
+   * Calls `end` where nothing has been heard for longer than the server is ever silent, which is 15 s: after sleep, or behind a proxy that
+   * died, a connection is dead and nobody says so.
+   */
+  const watch = (end) => {
+    let heardAt = Date.now()
+    const timer = setInterval(() => {
+      if (Date.now() - heardAt < 50_000) return
+      clearInterval(timer)
+      end()
+    }, 5000)
+    return { heard: () => (heardAt = Date.now()), stop: () => clearInterval(timer) }
+  }
+
   let worker
   /** The port of the worker; undefined: there is none. */
   const workerPort = () => {
@@ -32,6 +46,7 @@
       let controller
       const leave = () => {
         open.delete(end)
+        silence.stop()
         reader.postMessage('leave')
         reader.close()
       }
@@ -40,8 +55,9 @@
         try {
           controller?.close()
         } catch {}
-        reject(new TypeError('The page was left.'))
+        reject(new TypeError('The stream was given up.'))
       }
+      const silence = watch(end)
       open.add(end)
       signal?.addEventListener('abort', () => {
         leave()
@@ -52,6 +68,7 @@
         reject(aborted)
       })
       reader.addEventListener('message', ({ data }) => {
+        silence.heard()
         if (data.failed && !controller) {
           leave()
           reject(new TypeError('The server cannot be reached.'))
@@ -80,7 +97,21 @@
     // htmx gives a request up after a minute, also while nobody sees the page: that ends nothing.
     if (!signal?.aborted) signal?.addEventListener('abort', end)
     void change().then(end)
-    return own(url, { ...options, signal: hidden.signal })
+    const silence = watch(end)
+    try {
+      const answer = await own(url, { ...options, signal: hidden.signal })
+      const heard = new TransformStream({
+        transform(part, controller) {
+          silence.heard()
+          controller.enqueue(part)
+        },
+        flush: silence.stop,
+      })
+      return new Response(answer.body?.pipeThrough(heard), answer)
+    } catch (error) {
+      silence.stop()
+      throw error
+    }
   }
 
   window.fetch = async (url, options = {}) => {
