@@ -19,4 +19,22 @@ describeInBrowser('a page in a browser', () => {
     await page.setViewportSize({ width: 390, height: 800 })
     expect(await scrollsSideways()).toBe(false)
   })
+
+  it('tells times where the system has a language that is none to a browser', async () => {
+    const { page, context: tabs } = await browser.open(context.service.url)
+    await tabs.addInitScript(`Object.defineProperty(navigator, 'languages', { get: () => ['en-US@posix', 'C'] })`)
+    await page.goto('/docs')
+    expect(await page.evaluate(`counted({ one: '# credit', other: '# credits' }, 1234)`)).toBe('1,234 credits')
+  })
+
+  it('has letters of a phone in all its fields that make an iPhone enlarge none', async () => {
+    const { page } = await browser.open(context.service.url, undefined, { hasTouch: true, isMobile: true })
+    const size = (html: string) =>
+      page.evaluate((html) => {
+        document.querySelector('main')?.insertAdjacentHTML('beforeend', `<p class="small">${html}</p>`)
+        return Number.parseFloat(getComputedStyle(document.querySelector('.small:last-child > *') as Element).fontSize)
+      }, html)
+    await page.goto('/sign-in')
+    for (const field of ['input', 'textarea', 'select']) expect(await size(`<${field}></${field}>`)).toBe(16)
+  })
 })

@@ -3,7 +3,8 @@
 // What the page's scripts say, in its language. `#` stands for a number.
 window.texts = JSON.parse(document.body.dataset.texts)
 const { lang } = document.documentElement
-const locale = navigator.languages.find((it) => it.split('-')[0] === lang) ?? lang
+// Some systems name what is no language to a browser, such as en-US@posix.
+const locale = navigator.languages.find((it) => /^[a-z]+(-[a-z0-9]+)*$/i.test(it) && it.split('-')[0] === lang) ?? lang
 const plurals = new Intl.PluralRules(lang)
 window.counted = (forms, count) =>
   (forms[plurals.select(count)] ?? forms.other).replace('#', count.toLocaleString(locale))
@@ -63,10 +64,13 @@ document.addEventListener('click', async (event) => {
     source?.select?.()
     return
   }
-  const before = button.textContent
+  // Of the first of several presses.
+  const before = button.dataset.before ?? button.textContent
+  button.dataset.before = before
   button.textContent = texts.copied
   setTimeout(() => {
     button.textContent = before
+    delete button.dataset.before
   }, 1500)
 })
 
@@ -75,9 +79,11 @@ document.addEventListener(
   'click',
   (event) => {
     const button = event.target.closest('[data-confirm]')
-    if (!button || button.dataset.asked) return
+    // A double click is one press.
+    if (!button || (button.dataset.asked && event.detail < 2)) return
     event.preventDefault()
     event.stopPropagation()
+    if (button.dataset.asked) return
     const before = button.textContent
     button.dataset.asked = 'yes'
     button.textContent = button.dataset.confirm
@@ -88,6 +94,11 @@ document.addEventListener(
   },
   true,
 )
+
+// So is a key that is held down, which browsers turn into click after click.
+document.addEventListener('keydown', (event) => {
+  if (event.repeat && event.key === 'Enter' && event.target.closest('button, summary')) event.preventDefault()
+})
 
 // <time data-local>: the reader's own time zone; the server only knows UTC.
 const showTimes = (root) => {

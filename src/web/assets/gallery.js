@@ -2,7 +2,11 @@
 
 // Where the left image ends.
 const divider = document.querySelector('#divider')
-divider?.addEventListener('input', () => divider.parentElement.style.setProperty('--at', `${divider.value}%`))
+const divide = () => divider?.parentElement.style.setProperty('--at', `${divider.value}%`)
+divider?.addEventListener('input', divide)
+// It may have been moved before this script came; browsers also keep where it was.
+divide()
+addEventListener('pageshow', divide)
 
 const dialog = document.querySelector('#shortcuts')
 const switchOf = document.querySelector('#letters')
@@ -73,7 +77,10 @@ const ACTS = {
 document.addEventListener('keydown', (event) => {
   const isTyping = event.target.closest?.('input:not([type=checkbox]), textarea, select, dialog')
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
+  // Where the keyboard has other letters than Latin ones: by the place of the key.
+  const isForeign = /^[^\p{ASCII}]$/u.test(event.key) && event.code.startsWith('Key')
+  const letter = isForeign ? event.code.slice(-1) : event.key
+  const key = letter.length === 1 ? letter.toLowerCase() : letter
   if (!dialog || (key.length === 1 && !switchOf.checked)) return
   const act = ACTS[key]
   if (!act) return

@@ -245,7 +245,8 @@ form.addEventListener('input', show)
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
     event.preventDefault()
-    form.requestSubmit(document.querySelector('#generate'))
+    // A key that is held down presses once.
+    if (!event.repeat) form.requestSubmit(document.querySelector('#generate'))
   }
   const typing = event.target.closest('input:not([type=radio]), textarea, select, [contenteditable]')
   if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return
@@ -267,6 +268,15 @@ document.addEventListener(
     if (target !== form) return
     // The answer is a whole page, with the form filled.
     if (submitter?.value === 'apply') return event.stopImmediatePropagation()
+    // A browser sends what it cannot read as a number as if nothing was typed.
+    const isAsked = (field) => field.willValidate && (form.elements.shape.value === 'custom' || !sides.includes(field))
+    const unread = [...form.elements].find((field) => isAsked(field) && field.validity.badInput)
+    if (unread) {
+      unread.closest('details')?.setAttribute('open', '')
+      unread.reportValidity()
+      event.preventDefault()
+      return event.stopImmediatePropagation()
+    }
     const text = new URLSearchParams(new FormData(form)).toString()
     if (submitter?.value === 'up-next' && text === sent.text && at - sent.at < 1000) {
       event.preventDefault()
@@ -336,7 +346,17 @@ function tick(name, value) {
     if (radio.value === value && !radio.disabled) radio.checked = true
 }
 
-/** What was typed here before, in any tab. A choice that is no longer on offer is left out. */
+/** Whether somebody was quicker than this script, which a slow network brings late. */
+const isChanged = ({ type, value, defaultValue, checked, defaultChecked, selectedOptions }) => {
+  if (selectedOptions) return !selectedOptions[0].defaultSelected
+  return type === 'radio' ? checked !== defaultChecked : value !== defaultValue
+}
+// After a step back it is the browser that has filled the form, as it was then.
+const [arrival] = performance.getEntriesByType('navigation')
+const fields = arrival?.type === 'back_forward' ? [] : [...form.querySelectorAll('input, textarea, select')]
+const changed = new Set(fields.filter(isChanged).map(({ name }) => name))
+
+/** What was typed here before, in any tab. A choice that is no longer on offer is left out, and what is newer stays. */
 function showDraft() {
   let kept
   try {
@@ -346,6 +366,7 @@ function showDraft() {
   }
   if (!kept) return
   for (const [name, value] of Object.entries(kept)) {
+    if (changed.has(name)) continue
     const field = form.elements[name]
     if (field instanceof HTMLElement) field.value = value
     else tick(name, value)
@@ -440,12 +461,19 @@ function showElsewhere() {
   const running = isRunning()
   const share = stage.querySelector('progress')?.value
   const ended = wasRunning && !running
+  wasRunning = running
   if (running) document.title = share > 0 ? `${Math.round(share * 100)} % · ${title}` : `… ${title}`
   else if (ended) document.title = document.hidden ? `✓ ${texts.done} · ${title}` : title
   if (ended && document.hidden && wish.checked && Notification.permission === 'granted')
-    new Notification(stage.querySelector('h2')?.textContent ?? texts.imageDone, { tag: 'easel' }).onclick = () =>
-      focus()
-  wasRunning = running
+    tell(stage.querySelector('h2')?.textContent ?? texts.imageDone)
+}
+function tell(text) {
+  try {
+    new Notification(text, { tag: 'easel' }).onclick = () => focus()
+  } catch {
+    // Browsers of phones have no such notifications, which only shows when one is made.
+    notify.hidden = true
+  }
 }
 new MutationObserver(showElsewhere).observe(stage, { subtree: true, childList: true, attributes: true })
 new MutationObserver(showElsewhere).observe(document.querySelector('#act'), { subtree: true, attributes: true })
@@ -462,7 +490,8 @@ if ('Notification' in window && Notification.permission !== 'denied') {
 }
 
 if (form.dataset.plain !== undefined) showDraft()
-else keepDraft()
+if (changed.has('prompt')) delete prompt.dataset.example
+if (form.dataset.plain === undefined || changed.size > 0) keepDraft()
 const panel = code.querySelector('details')
 panel.open = choices.get('code') === 'open'
 panel.addEventListener('toggle', () => choices.set('code', panel.open ? 'open' : 'folded'))
@@ -471,7 +500,7 @@ showLanguage()
 showElsewhere()
 choices.watch(showLanguage)
 if (prompt.dataset.example !== undefined) prompt.select()
-else prompt.setSelectionRange(prompt.value.length, prompt.value.length)
+else if (!changed.has('prompt')) prompt.setSelectionRange(prompt.value.length, prompt.value.length)
 const models = form.querySelector('.models')
 const chosen = models.querySelector('.choice:has(:checked)')
 if (chosen) models.scrollTop = chosen.offsetTop - models.offsetTop - 8

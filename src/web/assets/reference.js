@@ -14,6 +14,10 @@ const showLanguage = () => {
   for (const input of languages.querySelectorAll('input')) if (input.value === chosen) input.checked = true
 }
 if (languages) {
+  // What was pressed before this script came holds; after a step back it is the browser that has chosen.
+  const pressed = languages.querySelector('input:checked')
+  const [arrival] = performance.getEntriesByType('navigation')
+  if (pressed && !pressed.defaultChecked && arrival?.type !== 'back_forward') choices.set('language', pressed.value)
   showLanguage()
   choices.watch(showLanguage)
   languages.addEventListener('change', ({ target }) => choices.set('language', target.value))

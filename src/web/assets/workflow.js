@@ -17,11 +17,22 @@ function textOf(bytes) {
 
 async function read(file) {
   if (!file) return
-  field.value = file.size > Number(field.dataset.max) ? '' : textOf(new Uint8Array(await file.arrayBuffer()))
+  // A folder can be dropped, too, and cannot be read.
+  const bytes = file.size > Number(field.dataset.max) ? [] : await file.arrayBuffer().catch(() => [])
+  field.value = textOf(new Uint8Array(bytes))
   say(field.value ? '' : `${file.name} is empty or too large: choose one of up to ${field.dataset.max} bytes.`)
 }
 
-chooser.addEventListener('change', () => read(chooser.files[0]))
+chooser.addEventListener('change', async () => {
+  await read(chooser.files[0])
+  // So that the same file can be chosen again once it has been corrected.
+  chooser.value = ''
+})
+// What is dropped beside the field would be opened in place of the page, with all that was typed.
+for (const name of ['dragover', 'drop'])
+  document.addEventListener(name, (event) => {
+    if (event.target !== chooser && event.dataTransfer?.types.includes('Files')) event.preventDefault()
+  })
 field.addEventListener('input', () => say(''))
 field.addEventListener('dragover', (event) => {
   event.preventDefault()

@@ -164,7 +164,9 @@ export function PlaygroundForm({ form, models, includes, problem, example, ...pr
           <div class="field">
             <label for="sampler">{words.sampler}</label>
             <select id="sampler" name="sampler">
-              <option value="">{hints.sampler}</option>
+              <option value="" selected={form.sampler === ''}>
+                {hints.sampler}
+              </option>
               {SAMPLERS.map((sampler) => (
                 <option value={sampler} selected={sampler === form.sampler}>
                   {samplerName(sampler)}
