@@ -31,6 +31,6 @@ describeInBrowser('a page that is open while somebody else signs in, in another 
         expect.anything(),
       ])
     } else await page.waitForURL(/\/account/)
-    expect(await page.getByText(REFUSED).count()).toBe(0)
+    await expect.poll(() => page.getByText(REFUSED).count()).toBe(0)
   })
 })

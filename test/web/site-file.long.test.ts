@@ -52,7 +52,9 @@ describeInBrowser('a site with a mark and an accent of its own, in a browser', (
   it('shows its images and its accent', async () => {
     const { page } = await browser.open(context.service.url)
     await page.goto('/')
-    expect(await page.evaluate('[...document.images].every((it) => it.complete && it.naturalWidth > 0)')).toBe(true)
+    await expect
+      .poll(() => page.evaluate('[...document.images].every((it) => it.complete && it.naturalWidth > 0)'))
+      .toBe(true)
     const accent = () => page.evaluate("getComputedStyle(document.querySelector('main .primary')).backgroundColor")
     expect(await accent()).toBe('rgb(104, 104, 104)')
     await page.emulateMedia({ colorScheme: 'dark' })

@@ -36,7 +36,7 @@ describeInBrowser('the newest images in a browser', () => {
     await page.getByRole('link', { name: 'Next page' }).click()
     const second = page.url()
     const pictures = page.locator('.wall img')
-    expect(await pictures.count()).toBe(6)
+    await expect.poll(() => pictures.count()).toBe(6)
     await loaded(page)
     await page.locator('.wall').getByText('Remove…').first().click()
     await page.getByLabel('Reason').fill('Shows a real person.')
@@ -44,7 +44,7 @@ describeInBrowser('the newest images in a browser', () => {
     await page.getByRole('button', { name: 'Remove image' }).click()
     await page.getByText('The image is removed.').waitFor()
     expect(page.url()).toBe(`${second}&done=removed`)
-    expect(await pictures.count()).toBe(5)
+    await expect.poll(() => pictures.count()).toBe(5)
     await loaded(page)
 
     await page.locator('.wall a').first().click()

@@ -26,7 +26,7 @@ describeInBrowser('the log of refused prompts in a browser', () => {
     const { page, violations, scrollsSideways } = await browser.open(url, cookie, { reducedMotion: 'reduce' })
     await page.goto(`/operator/moderation?user=${user.username}`)
     const text = page.locator('details.text p').first()
-    expect(await text.isVisible()).toBe(false)
+    await expect.poll(() => text.isVisible()).toBe(false)
     await page.getByText('Show the text').first().click()
     expect(await text.textContent()).toBe(REFUSED)
     for (const path of ['', '/operator/moderation/repeated', '/operator/images']) {
@@ -41,6 +41,6 @@ describeInBrowser('the log of refused prompts in a browser', () => {
     await page.goto(`/operator/moderation?user=${user.username}`)
     await page.getByRole('button', { name: 'Mark as wrong' }).first().click()
     await page.getByText('marked as wrong', { exact: true }).waitFor()
-    expect(await page.getByText('The refusal is marked as wrong.').isVisible()).toBe(true)
+    await expect.poll(() => page.getByText('The refusal is marked as wrong.').isVisible()).toBe(true)
   })
 })

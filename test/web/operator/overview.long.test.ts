@@ -55,7 +55,7 @@ describeInBrowser('the console in a browser', () => {
     await page.getByRole('table', { name: 'Queue' }).getByText(MODEL.filename).waitFor()
     await page.keyboard.press('End')
     await page.keyboard.type(' built in')
-    expect(await why.inputValue()).toBe('they are built in')
+    await expect.poll(() => why.inputValue()).toBe('they are built in')
     expect(await page.getByLabel('Reason').inputValue()).toBe('half a sen')
     await page.keyboard.press('Enter')
     await until(async () => (await pauseStore(db).list()).length === 0, 'the end of the pause')

@@ -40,7 +40,7 @@ describeInBrowser('a report in a browser', () => {
     await page.getByLabel('Why').locator('visible=true').fill('Shows a real person.')
     await page.getByRole('button', { name: 'Remove image' }).locator('visible=true').click()
     await page.getByText('The image is removed, and its reports are closed.').waitFor()
-    expect(await page.locator('article').count()).toBe(1)
+    await expect.poll(() => page.locator('article').count()).toBe(1)
     await page.goto(`/image/${other}`)
     expect(await page.getByRole('heading', { name: 'Image removed' }).isVisible()).toBe(true)
   })

@@ -29,7 +29,7 @@ describeInBrowser('the form of a workflow in a browser', () => {
     await page.getByLabel('Or choose the file').setInputFiles(file(textToImage({ '3': sampler({ cfg: 1 }, LONG) })))
     await page.getByRole('button', { name: 'Check' }).click()
     await page.getByRole('heading', { name: 'How Easel reads the workflow' }).waitFor()
-    expect(await page.locator('#report').innerText()).toContain('cfg_scale has no effect')
+    await expect.poll(() => page.locator('#report').innerText()).toContain('cfg_scale has no effect')
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       expect(await violations()).toEqual([])
@@ -60,16 +60,24 @@ describeInBrowser('the form of a workflow in a browser', () => {
       .getByLabel('Or choose the file')
       .setInputFiles(file({ 1: node('Note', { text: 'x'.repeat(1_100_000) }) }, 'huge.json'))
     const said = () => field.evaluate((it) => (it as unknown as { validationMessage: string }).validationMessage)
-    expect(await said()).toMatch(/^huge\.json is empty or too large/)
+    await expect.poll(() => said()).toMatch(/^huge\.json is empty or too large/)
+    // The same file can be chosen again once it has been corrected.
+    expect(await page.getByLabel('Or choose the file').inputValue()).toBe('')
     const dropped = await page.evaluateHandle(`(() => {
       const data = new DataTransfer()
       data.items.add(new File([${JSON.stringify(JSON.stringify(textToImage()))}], 'dropped.json'))
       return data
     })()`)
+    // Beside the field it would be opened in place of the page.
+    const isKept = (data: unknown) =>
+      !document.body.dispatchEvent(
+        new DragEvent('drop', { dataTransfer: data as DataTransfer, bubbles: true, cancelable: true }),
+      )
+    expect(await page.evaluate(isKept, dropped)).toBe(true)
     await field.dispatchEvent('drop', { dataTransfer: dropped })
     // The page's policy forbids what waitForFunction does the second time it looks.
     await until(async () => (await field.inputValue()).includes('KSampler'), 'the dropped file')
-    expect(await said()).toBe('')
+    await expect.poll(() => said()).toBe('')
     await page.getByLabel('Reason').fill('It draws better')
     await page.setViewportSize({ width: 400, height: 800 })
     expect(await scrollsSideways()).toBe(false)

@@ -31,7 +31,7 @@ describeInBrowser('the keys page in a browser', () => {
     expect(await accountStatus(key)).toBe(200)
     expect(await shown.getAttribute('readonly')).not.toBeNull()
     // Whoever does not see the page hears where the key is.
-    expect(await shown.evaluate((field) => field.matches(':focus'))).toBe(true)
+    await expect.poll(() => shown.evaluate((field) => field.matches(':focus'))).toBe(true)
     expect(await page.getByText('curl ').textContent()).toContain(`Bearer ${key}`)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -29,7 +29,7 @@ describeInBrowser('a private image in two browsers', () => {
     await publicPage.focus()
     await own.keyboard.press('Enter')
     await own.getByText('Only you and the operators').waitFor()
-    expect(await publicPage.getAttribute('aria-checked')).toBe('false')
+    await expect.poll(() => publicPage.getAttribute('aria-checked')).toBe('false')
     expect(await own.evaluate(IS_DRAWN)).toBe(true)
     await strange.goto(`/image/${slug}`)
     await strange.getByText('There is no image at this address.').waitFor()

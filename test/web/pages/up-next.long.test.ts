@@ -64,7 +64,7 @@ describeInBrowser('Up next in a browser', () => {
     await page.getByRole('button', { name: /^Generate/ }).waitFor()
     await page.getByText(/^Done/).waitFor()
     await until(async () => (await page.locator('#strip li').count()) === 3, 'all three in the strip')
-    expect(await page.locator('#credits').innerText()).toBe('97 credits')
+    await expect.poll(() => page.locator('#credits').innerText()).toBe('97 credits')
   })
 
   it('is not filled by a double click', async () => {
@@ -90,12 +90,12 @@ describeInBrowser('Up next in a browser', () => {
     await page.keyboard.press('Enter')
     await until(async () => (await promptsOf(user)).join() === 'one,three,two', 'the new order')
     await until(async () => (await ideas.nth(1).innerText()).includes('three'), 'the new order on the page')
-    expect(await up.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true)
+    await expect.poll(() => up.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true)
     await page.keyboard.press('Enter')
     await until(async () => (await promptsOf(user)).join() === 'three,one,two', 'the next order')
     await ideas.filter({ hasText: 'one' }).getByRole('link', { name: 'Edit' }).click()
     await page.getByText('You are changing an idea').waitFor()
-    expect(await prompt.inputValue()).toBe('one')
+    await expect.poll(() => prompt.inputValue()).toBe('one')
     await prompt.fill('one, better')
     await page.getByRole('button', { name: /^Save in Up next/ }).click()
     await until(async () => (await promptsOf(user)).join() === 'three,one, better,two', 'the changed idea')
