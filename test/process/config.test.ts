@@ -131,16 +131,16 @@ const DEFAULTS = {
   logLevel: 'info',
 }
 
-it('reads values without the line ends that files of secrets and variables leave at them', () => {
+it('reads values without the line ends and quotes that files of secrets and variables leave at them', () => {
   const config = parse({
     ...{
       PORT: '3001\r',
       LOG_LEVEL: 'warn\n',
       SITE_NAME: '\ufeffPictures',
-      UPLOAD_SECRET: '\r\n',
+      UPLOAD_SECRET: '""\r\n',
       REDIS_URL: 'redis://r\r\n',
     },
-    ...{ OIDC_ISSUER: 'https://id.test\n', OIDC_CLIENT_ID: 'easel\n', OIDC_CLIENT_SECRET: 'a secret\r\n' },
+    ...{ OIDC_ISSUER: '"https://id.test"\n', OIDC_CLIENT_ID: 'easel\n', OIDC_CLIENT_SECRET: "'a secret'\r\n" },
     ...{ S3_ACCESS_KEY_ID: 'id\n', S3_SECRET_ACCESS_KEY: 'key+/=\n', S3_REGION: 'eu\n', STORAGE_URL: 's3://bucket\n' },
   })
   expect(config).toMatchObject({
