@@ -1,4 +1,5 @@
 /** JSON files that commands import. */
+import { buffer } from 'node:stream/consumers'
 import { entriesOf } from '../http/shared/entries.js'
 import { parseJson, readBytes, textOf } from '../lib/json-file.js'
 import { OperatorError } from './operator-error.js'
@@ -33,9 +34,10 @@ interface Reading {
   readonly orPicture?: boolean
 }
 
-/** The text of a file that somebody wrote. @throws OperatorError with one sentence */
+/** The text of a file that somebody wrote; `-` is what is piped in. @throws OperatorError with one sentence */
 export async function readText(path: string, { what = 'a JSON file', orPicture }: Reading = {}): Promise<string> {
-  const bytes = faultsOf(path, `: give the path of ${what}.`, () => readBytes(path))
+  const bytes =
+    path === '-' ? await buffer(process.stdin) : faultsOf(path, `: give the path of ${what}.`, () => readBytes(path))
   return faultsOf(path, '.', () => textOf(bytes, { orPicture }))
 }
 
@@ -43,7 +45,7 @@ function faultsOf<T>(path: string, end: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new OperatorError(`${path} ${(error as Error).message}${end}`)
+    throw new OperatorError(`${path === '-' ? 'What is piped in' : path} ${(error as Error).message}${end}`)
   }
 }
 

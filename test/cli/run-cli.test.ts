@@ -237,11 +237,12 @@ describe('the command line without DATABASE_URL', () => {
 })
 
 describe('the command line as a process', () => {
-  const start = async (args: readonly string[], env: Record<string, string> = {}) => {
+  const start = async (args: readonly string[], env: Record<string, string> = {}, input = '') => {
     const child = spawn(process.execPath, [await compiled('src/cli.ts'), ...args], {
       env: { PATH: process.env.PATH, ...easel.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
     })
+    child.stdin.end(input)
     const read = async (stream: Readable) => (await stream.setEncoding('utf8').toArray()).join('')
     const [stdout, stderr, [code]] = await Promise.all([read(child.stdout), read(child.stderr), once(child, 'close')])
     return { stdout, stderr, code }
@@ -261,6 +262,14 @@ describe('the command line as a process', () => {
       )
       return rowCount === 0
     }, 'the end of the connections')
+  })
+
+  it('imports what is piped in', async () => {
+    const plan = { name: 'Piped', credits: 100, period: 'month', unspent: 'expire' }
+    const run = (input: string) => start(['plans', 'import', '-'], {}, input)
+    expect(await run(JSON.stringify([plan]))).toMatchObject({ code: 0, stderr: '' })
+    expect(await easel.json('plans list')).toMatchObject([{ name: 'Piped' }])
+    expect((await run('[')).stderr).toBe('error: What is piped in is not valid JSON from line 1, column 2 on.\n')
   })
 
   it('ends after a command that opened the queue and the locks', async () => {
