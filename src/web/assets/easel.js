@@ -50,6 +50,9 @@ async function copied(text, button) {
   }
 }
 
+// Browsers that translate a page would spoil what is copied.
+for (const code of document.querySelectorAll('pre')) code.translate = false
+
 // data-copy="#id" copies that element's value or text; data-copy="" what data-text holds, or else the
 // figure around it shows.
 document.addEventListener('click', async (event) => {

@@ -22,6 +22,8 @@ describeInBrowser('the API reference in a browser', () => {
     }
     await page.reload()
     expect(await page.getByRole('radio', { name: 'Python' }).isChecked()).toBe(true)
+    // A browser that translates the page leaves the samples as they are.
+    expect(await page.locator('pre:not([translate=no])').count()).toBe(0)
     await page.getByRole('button', { name: 'Copy' }).first().click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('import os, time, requests')

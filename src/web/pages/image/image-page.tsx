@@ -112,7 +112,7 @@ function ImagePage({ image, own, neighbours, signedIn, privacy, ...props }: Imag
           {own && (
             <>
               {own.prompt !== '' && (
-                <button class="plain" type="button" data-copy="#prompt">
+                <button class="plain" type="button" data-copy="#prompt" data-text={own.prompt}>
                   {words.copyPrompt}
                 </button>
               )}

@@ -44,7 +44,7 @@ export function referenceHtml(markdown: string, texts: Texts): string {
   )
   return render(body)
     .replace(/>[^<>]+</g, (text) => text.replace(/&quot;|&#39;/g, unescaped))
-    .replace(/<\/d[dt]>/g, '')
+    .replace(/<\/(?:d[dt]|li|t[dhr])>\n?/g, '')
 }
 
 type MarkdownToken = Tokens.Heading | Tokens.Code | Tokens.Table | Tokens.Paragraph | Tokens.List

@@ -30,7 +30,7 @@ export const gallery: Texts['gallery'] = {
     made: 'Erstellt über',
     madeAnyhow: 'Website und API',
     madeOn: { website: 'Nur Website', api: 'Nur API' },
-    from: 'Von',
+    from: 'Von (Tage in UTC)',
     to: 'bis',
     submit: 'Suchen',
   },

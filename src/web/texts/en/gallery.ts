@@ -29,7 +29,7 @@ export const gallery = {
     made: 'Made with',
     madeAnyhow: 'Website and API',
     madeOn: { website: 'Website only', api: 'API only' },
-    from: 'From',
+    from: 'From (days in UTC)',
     to: 'to',
     submit: 'Search',
   },
