@@ -66,7 +66,9 @@ export function handleNotFound(
     const path = shortened(request.url.split('?', 1)[0] ?? '', 100)
     const plain = plainPath(path)
     const allowed = allowedOn(path)
-    const isPage = request.headers.accept?.includes('text/html') && !/^\/(admin|api|v1|cdn|mcp)(\/|$)/.test(plain)
+    const { accept, 'service-worker': isOfPages } = request.headers
+    const isPage =
+      (accept?.includes('text/html') || isOfPages !== undefined) && !/^\/(admin|api|v1|cdn|mcp)(\/|$)/.test(plain)
     const show = isPage ? showPage : handleErrors
     const notFound = (advice?: string) => show(endpointNotFound(request.method, path, advice), request, reply)
     // Not served: rules of a proxy for the plain path would not hold for the other ways to write it.

@@ -148,6 +148,8 @@ export function website(options: WebsiteOptions): Website {
       })
     },
     async notFound(error, request, reply) {
+      if (request.headers['service-worker'] === 'script')
+        return reply.type('text/javascript').header('cache-control', 'no-store').send(NO_SERVICE_WORKER)
       // Without Postgres nobody counts as signed in.
       await readSession(request).catch(() => undefined)
       request.texts = textsFor(request, options.languages)
@@ -159,6 +161,17 @@ export function website(options: WebsiteOptions): Website {
     },
   }
 }
+
+/**
+ * Easel has no service worker. One that another program left at this address, before Easel came there, would answer in its place for ever:
+ * a browser that looks whether there is a newer one gets this, which ends it and loads its pages anew.
+ */
+const NO_SERVICE_WORKER = `addEventListener('install', () => skipWaiting())
+addEventListener('activate', async () => {
+  await registration.unregister()
+  for (const page of await clients.matchAll({ type: 'window' })) page.navigate(page.url)
+})
+`
 
 /** Every answer of this scope is in its reader's language. */
 function registerTexts(app: App, languages: WebsiteOptions['languages']): void {
