@@ -79,6 +79,8 @@ const GalleryPage = ({ signedIn, models, folders, folder, found, undoable }: Gal
       <form id="selection" method="post" action="/gallery/selection" hx-post="/gallery/selection" hx-target="#outcome">
         <input type="hidden" name="back" value={addressOf(found.filter)} />
         {folder && <input type="hidden" name="open" value={folder.id} />}
+        {/* Enter in a field presses the first button of its form, which was the star of the first picture. */}
+        <button type="submit" name="act" value="add" hidden />
         <div id="found">
           <Found {...found} />
         </div>
