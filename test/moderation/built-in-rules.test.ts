@@ -56,6 +56,60 @@ describe('the rules on minors', () => {
     expect(await flags(pair)).toBe(true)
   })
 
+  const SHORT_AGES = ['f13', 'm14', '15f', '13y', 'between 12 and 14', 'from 11 to 13 years', '17 and a half', '17 1/2']
+  const SCHOOL_YEARS = [
+    'K-8',
+    'K-12 pupil',
+    'form 2',
+    'year 9',
+    'sixth form',
+    '6th former',
+    'P5 pupil',
+    'sec 1 girl',
+    'grade 7',
+  ]
+  it.each([...SHORT_AGES, '15.5 years', "i'm 14", 'appears 14', 'under-14s', ...SCHOOL_YEARS])(
+    'know "%s" for a minor',
+    async (short) => {
+      expect(await flags(`a nude woman, ${short}, oil painting`)).toBe(true)
+    },
+  )
+
+  const THINGS = [
+    'apollo 13',
+    'u16 thread',
+    'grade 9 pigments',
+    'form 2 of 3',
+    'Formlabs form 3',
+    'Chanel No 5',
+    'f/16',
+    'f11',
+  ]
+  const COUNTS = [
+    '7 of 9',
+    'seven of nine',
+    '3 women',
+    '12 models',
+    '17 and a half feet',
+    '5 and a half heads tall',
+    '10 m',
+  ]
+  const TIMES = [
+    "12 o'clock",
+    '7 am',
+    '10 years ago',
+    '5 years later',
+    '12 years a slave',
+    'wine aged 12 years',
+    'year 1984',
+  ]
+  it.each([...THINGS, ...COUNTS, ...TIMES, 'between 12 and 14 centimetres', 'from 9 to 5', 'K-5'])(
+    'do not take "%s" for one',
+    async (other) => {
+      expect(await flags(`a nude woman, ${other}, oil painting`)).toBe(false)
+    },
+  )
+
   it.each(['nudechild', 'lolicon', 'shotacon', 'kinderporno', 'ロリコン'])('know the compound "%s"', async (word) => {
     expect(await flags(word)).toBe(true)
   })

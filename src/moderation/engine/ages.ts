@@ -69,12 +69,25 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
   }
   const ageOf = (token: NumberToken): Evidence | undefined => {
     const { start, end, shown, language, digits } = token
-    const endsClause = end + 1 === cells.options.length || cells.clauses[end + 1] !== cells.clauses[end]
+    const endsClauseAt = (last: number) =>
+      last + 1 === cells.options.length || cells.clauses[last + 1] !== cells.clauses[last]
+    const endsClause = endsClauseAt(end)
     const beginsClause = start === 0 || cells.clauses[start - 1] !== cells.clauses[start]
-    const isAlone = endsClause || ROLES_AFTER_AGE.some((role) => from(role, end + 1))
+    // A link or a pointer counts in the language of what is before: "o" is one in Hungarian, not in "12 o'clock".
+    const isAlone = (before: Sense): boolean =>
+      endsClause ||
+      NAMING_ROLES.some((role) => from(role, end + 1)) ||
+      COUNTED_ROLES.some((role) => {
+        const next = from(role, end + 1)
+        return next && !isPlural(cells, next)
+      }) ||
+      LINKING_ROLES.some((role) => {
+        const next = from(role, end + 1, before.language)
+        return next && (!isPlural(cells, next) || endsClauseAt(next.end))
+      })
     // "under 18", but not "under 18 lanterns", nor the 3 of "under 3 arches".
     const below = (digits ?? ADULT) <= ADULT ? until('below', start - 1, language) : undefined
-    if (below && (digits ?? ADULT) > MIN_BARE_AGE && (isAlone || from('units', end + 1, language)))
+    if (below && (digits ?? ADULT) > MIN_BARE_AGE && (isAlone(below) || from('units', end + 1, language)))
       return age(below, `${below.written} ${shown}`, start)
     if (digits !== undefined && digits >= ADULT) {
       const birth = digits > thisYear - ADULT && digits <= thisYear ? birthBeside(start, end) : undefined
@@ -92,14 +105,14 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
     if (lead) return age(lead, `${lead.written} ${shown}`, start)
 
     const hint = until('hints', start - 1, language)
-    if (hint && isAlone) return age(hint, `${hint.written} ${shown}`, start)
+    if (hint && isAlone(hint)) return age(hint, `${hint.written} ${shown}`, start)
     if ((digits ?? MIN_BARE_AGE) < MIN_BARE_AGE) return undefined
     // The second number of a height or a ratio is no age either: 5'6", 16:9.
     const continues = cells.gaps[start] === NO_GAP || (isDigit(cells, start - 1) && !beginsClause)
     if (digits !== undefined && start > 0 && continues) return undefined
     const link = until('links', start - 1, language)
     const before = personUntil((link?.start ?? start) - 1, language)
-    if (before && isAlone) return age(before, `${before.written} ${shown}`, start)
+    if (before && isAlone(before)) return age(before, `${before.written} ${shown}`, start)
     const after = from('people', end + 1, language)
     if (after && !endsClause && !isPlural(cells, after)) return age(after, `${shown} ${after.written}`, start)
     if (!beginsClause || !endsClause) return undefined
@@ -122,7 +135,10 @@ export function agesIn(cells: Cells, senses: readonly Sense[], larger: readonly 
 }
 
 const PERSONS: readonly Role[] = ['people', 'adults', 'pointers']
-const ROLES_AFTER_AGE: readonly Role[] = [...PERSONS, 'sexual', 'sexualHere', 'nudity', 'minors', 'links']
+// What stands behind an age that has nothing else behind it; of the counted ones, no plural: "12 models".
+const NAMING_ROLES: readonly Role[] = ['sexual', 'nudity', 'minors']
+const COUNTED_ROLES: readonly Role[] = ['people', 'adults']
+const LINKING_ROLES: readonly Role[] = ['pointers', 'links', 'sexualHere']
 
 /** Numbers of up to four digits. "1,012 years old" is no age of 12, because its second group has three. */
 function digitsIn(cells: Cells): NumberToken[] {

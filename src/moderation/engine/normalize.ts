@@ -23,6 +23,13 @@ const SIZE = /(?<![\p{L}\p{N}])\d{3,5}[ ]?[xх×][ ]?\d{3,5}(?:px|p)?(?![\p{L}\p
 const BELOW =
   /(^|[,;(|\n])([ ]?(?:age[sd]?[ ]?:?[ ]?)?)(?:[<≤＜−-][ ]?=?|(?:sub|pre|minus)[- ])[ ]?(?=\d\d?[ ]?(?:$|[,;)|\n]))/gi
 
+// Ages written short, where they are all between two commas: "f13" (f11 and f16 are apertures, "12 m" a distance), "16f",
+// "17 and a half", "between 12 and 14"; and "13y" and schools that are "K-8" anywhere (K-5 is a camera).
+const SHORT_AGE =
+  /(?<=^|[,;(|\n])[ ]?(?:[fm][ ]?(1[02-57])|between (\d\d?) and \d\d?|from (\d\d?) to \d\d? years|(1[0-7])[ ]?[fy]|(\d\d?) and a half|(1[0-7]) 1\/2|(\d\d?)\.5 years)(?: years)?(?=[ ]?(?:$|[,;)|\n]))/gi
+const YEARS = /(?<![\p{L}\p{N}.])(\d\d?)y(?![\p{L}\p{N}])/giu
+const SCHOOL = /(?<![\p{L}\p{N}])K[-–](?:6|8|12)(?![\p{L}\p{N}])/gu
+
 // A few characters stand for whole phrases (U+FDFA for 18 letters). They hide no word and are dropped, so that no text
 // grows beyond four letters per character.
 const NOT_ASCII = /\P{ASCII}/gu
@@ -76,6 +83,9 @@ export function readingsOf(text: string): string[] {
       .replace(BREAK_KEYWORD, ' ')
       .replace(SIZE, ' ')
       .replace(BELOW, '$1$2 under ')
+      .replace(SHORT_AGE, (_whole, ...ages: (string | undefined)[]) => ` age ${ages.find((age) => age)}`)
+      .replace(YEARS, '$1 yo')
+      .replace(SCHOOL, 'schoolchild')
       .replace(DRAWN_LETTER, (drawn) => DRAWN[drawn] as string),
   )
 }
