@@ -47,14 +47,18 @@ export function parseJson(content: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const before = text.slice(0, faultIn(text, String(error))).split('\n')
-    const place = `line ${before.length}, column ${(before.at(-1) as string).length + 1}`
-    throw new FileFault(`is not valid JSON from ${place} on`)
+    throw new FileFault(`is not valid JSON from ${placeIn(text, faultIn(text, String(error)))} on`)
   }
 }
 
+/** Where a place in a text is, counted from 1: "line 2, column 3". */
+export function placeIn(text: string, at: number): string {
+  const before = text.slice(0, at).split('\n')
+  return `line ${before.length}, column ${(before.at(-1) as string).length + 1}`
+}
+
 /** Where the JSON stops being valid. V8 names some places only; an unexpected token ends the shortest faulty text. */
-function faultIn(text: string, fault: string): number {
+export function faultIn(text: string, fault: string): number {
   const named = /at position (\d+)/.exec(fault)?.[1]
   if (named !== undefined) return Number(named)
   if (!fault.includes('Unexpected token')) return text.length

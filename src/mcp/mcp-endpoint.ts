@@ -91,7 +91,7 @@ export function mcpEndpoint(app: App, options: McpEndpointOptions, keyRevoked: K
       begin()
     }
     const answer = await answers({
-      ...{ message: body, headers, url: `${baseUrl}/mcp`, isStream: type === EVENTS, onSend: begin },
+      ...{ message: withArguments(body), headers, url: `${baseUrl}/mcp`, isStream: type === EVENTS, onSend: begin },
       callTool: (tool, args, tell) =>
         callTool(request, reply, tool, args, { requestKey: keyOf(id), onlyWaits, tell }).catch((thrown) =>
           refused(thrown, request),
@@ -101,6 +101,18 @@ export function mcpEndpoint(app: App, options: McpEndpointOptions, keyRevoked: K
     if (isEventStream(answer)) await worked
     return send(reply, answer)
   })
+}
+
+/** A call as it was meant, if its arguments are null, or the text of their JSON: some programs write them so. */
+function withArguments(message: unknown): unknown {
+  const { params } = (message ?? {}) as { readonly params?: { readonly arguments?: unknown } | null }
+  const args = params?.arguments
+  if (args !== null && typeof args !== 'string') return message
+  try {
+    return { ...(message as object), params: { ...params, arguments: JSON.parse(args || '{}') ?? {} } }
+  } catch {
+    return message
+  }
 }
 
 interface Waiting {

@@ -80,11 +80,28 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodObject>(
       outputSchema: jsonSchemaOf(output, 'output'),
     }),
     async run(args, call) {
-      const read = input.safeParse(args)
+      const read = input.safeParse(asMeant(args, jsonSchemaOf(input, 'input')))
       if (!read.success) throw invalidArguments(read.error, input)
       return run(read.data, call)
     },
   }
+}
+
+/**
+ * Arguments as models write them: null or an empty text for what they leave out, numbers as text, and any field for a tool that takes
+ * none, since some programs cannot call it without one.
+ */
+function asMeant(args: unknown, { properties = {} }: Pick<JsonSchema, 'properties'>): unknown {
+  if (args === null || typeof args !== 'object' || Array.isArray(args)) return args
+  const known = Object.keys(properties)
+  const given = Object.entries(args).filter(([, value]) => known.length > 0 && value !== null && value !== '')
+  return Object.fromEntries(
+    given.map(([name, value]) => {
+      const type = Object.hasOwn(properties, name) ? (properties[name] as JsonSchema).type : undefined
+      const isNumber = typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value)
+      return [name, isNumber && (type === 'integer' || type === 'number') ? Number(value) : value]
+    }),
+  )
 }
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
@@ -93,7 +110,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema
  * Draft 7 is what all clients read. It goes into a model's context, so it says no more than it must. A field that may be
  * left out need not be null, too: some models' interfaces forbid that.
  */
-function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-7',
     io,
@@ -118,7 +135,7 @@ const TAKEN = [
 ]
 
 /** What only other keywords say is said in the description, and checked by the tool. */
-function forAnyModel(schema: JsonSchema): object {
+function forAnyModel(schema: JsonSchema): JsonSchema {
   const { description, multipleOf, default: usual, properties, items } = schema
   const words = [
     description,

@@ -1,5 +1,5 @@
 import { moderationUnavailable } from '../core/errors.js'
-import type { Moderator } from '../core/generations/submit/ports.js'
+import type { Moderator, OwnRules } from '../core/generations/submit/ports.js'
 import { configuredRules, ModerationRulesError } from './categories-file.js'
 import { type Language, languages } from './engine/language.js'
 import { createMinorsRule, type MinorsRule } from './engine/minors-rule.js'
@@ -17,15 +17,17 @@ interface ModeratorOptions extends Pick<RemoteModeratorOptions, 'apiKey' | 'mode
 }
 
 /** The rules on minors, then the configured ones, then the outside check, if any. @throws ModerationRulesError */
-export function createModerator({ rulesFile, url, ...endpoint }: ModeratorOptions): RemoteModerator {
+export function createModerator({ rulesFile, url, ...endpoint }: ModeratorOptions): RemoteModerator & OwnRules {
   requireWords(languages)
   const configured = configuredRules(rulesFile)
   minorsRule ??= createMinorsRule(languages)
   const rules = createRulesModerator(minorsRule, configured)
-  if (url === undefined) return { ...rules, isSilent: () => false }
+  const reviewHere = rules.review
+  if (url === undefined) return { ...rules, reviewHere, isSilent: () => false }
   const remote = createRemoteModerator({ url, ...endpoint })
   return {
     ...remote,
+    reviewHere,
     async review(text) {
       const verdict = await rules.review(text)
       return verdict.flagged ? verdict : remote.review(text)

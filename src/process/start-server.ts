@@ -166,6 +166,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   await hidden.refresh().catch(() => undefined)
   const { website, stop: stopWebsite } = startWebsite(config, log, foundation, {
     ...{ ports, site, assets },
+    ownRules: moderator,
     ...{ published, links },
     provider: payment?.provider,
     leaving: leaving.signal,

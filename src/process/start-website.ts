@@ -6,6 +6,7 @@ import { startNoticeMails } from '../core/accounts/notices.js'
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { shop } from '../core/billing/shop.js'
+import type { OwnRules } from '../core/generations/submit/ports.js'
 import type { ImageLinks } from '../core/images/image-links.js'
 import type { PublishedImages } from '../core/images/ports.js'
 import type { Site } from '../core/site.js'
@@ -63,6 +64,7 @@ const FORGET_EVERY_MS = 3_600_000
 interface Shared {
   /** The Personal Access API's. */
   readonly ports: PersonalApiPorts
+  readonly ownRules: OwnRules
   readonly published: PublishedImages
   readonly site: Site
   /** What the site has of its own, such as its mark. */
@@ -81,6 +83,7 @@ export function startWebsite(config: Config, log: Logger, foundation: Foundation
   const all = {
     ...shared.ports,
     ...ports,
+    ownRules: shared.ownRules,
     publishedImages: shared.published,
     reports: reportStore(db),
     folders: folderStore(db),

@@ -344,6 +344,32 @@ describe('the MCP server, while generations wait', () => {
     expect((await waited).structuredContent).toMatchObject({ status: 'failed', error: 'Broken.' })
   })
 
+  it('reads arguments as models and their programs write them', async () => {
+    const { url, db } = context.service
+    const user = await givenUser(db)
+    const own = await givenGeneration(db, user)
+    const call = async (name: string, args: unknown) =>
+      (await post(url, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }, user.key))
+        .body.result
+    for (const args of [null, '{}', '', { random_string: 'x' }]) {
+      const { isError, structuredContent } = await call('get_account', args)
+      expect([isError, structuredContent], JSON.stringify(args)).toMatchObject([undefined, { username: user.username }])
+    }
+    for (const args of [{ limit: '5', cursor: null, model_version_id: '' }, '{"limit": 5.0, "cursor": ""}'])
+      expect(await call('list_images', args)).toMatchObject({ structuredContent: { images: [], next_cursor: null } })
+    const seen = await agentOf(url, user)
+    const waited = { id: own.id, wait_seconds: '0', hovercraft: null }
+    expect((await use(seen, 'get_generation', waited)).structuredContent).toMatchObject({
+      id: own.id,
+      status: 'queued',
+    })
+    expectRefused(
+      await use(seen, 'list_images', { limit: '5 or so' }),
+      /^limit must be an integer from 1 to 50, without/,
+    )
+    expectRefused(await use(seen, 'check_prompt', { prompt: '' }), /^prompt is required/)
+  })
+
   it('waits 45 s by default and 50 s at most, and nothing that it says asks for more', async () => {
     const { agent, result, id } = await waitingCall({ args: { wait_seconds: 0 } })
     const told = wordsOf(await result)
@@ -354,7 +380,7 @@ describe('the MCP server, while generations wait', () => {
       ['generate_image', SMALL],
       ['get_generation', { id }],
     ] as const)
-      for (const wait_seconds of [51, 60, -1, 1.5, '45'])
+      for (const wait_seconds of [51, 60, -1, 1.5, '51'])
         expectRefused(
           await use(agent, name, { ...args, wait_seconds }),
           /^wait_seconds must be an integer from 0 to 50\.$/,

@@ -120,6 +120,14 @@ describe.each(Object.entries(FOUND))('of what %s shows about minors', (_by, foun
     expect(await noted(user)).toEqual([{ category: expect.stringContaining('minors') }])
   })
 
+  it('what is still being typed goes to nobody outside', async () => {
+    const before = endpoint.journal.length
+    const user = await givenUser(service.service.db)
+    await typed(user, { prompt: 'a lighthouse, not written to its end' })
+    await FREE['a dry run']?.(user, { prompt: 'a lighthouse' })
+    expect(endpoint.journal.slice(before).map(({ body }) => body?.input)).toEqual(['a lighthouse'])
+  })
+
   it('what is still being typed is no refusal yet: it is not kept, and nothing is said, so that nobody can try unseen', async () => {
     const user = await givenUser(service.service.db)
     expect(await typed(user, asked)).toBe('')

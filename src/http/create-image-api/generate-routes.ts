@@ -68,13 +68,17 @@ export type CreateImages = ReturnType<typeof imageCreation>
  */
 export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX_WAITING }: WaitingOptions) {
   let waiting = 0
+  const ofAccounts = new Map<string, number>()
   const repeatOf = unansweredRepeats(ports.unanswered)
 
   /** @throws as submitGeneration and waitForImage; rate_limited when too many requests wait already */
   return async (request: FastifyRequest, reply: FastifyReply, submission: Parameters<typeof submitFor>[3]) => {
-    // Before anything is charged.
-    if (waiting >= maxWaiting) throw new AppError('rate_limited', TOO_MANY_WAITING, { retryAfterSeconds: 5 })
+    // Before anything is charged. Nobody holds more places than are left for the others, who so always find one.
+    const { id } = request.caller.account
+    const own = ofAccounts.get(id) ?? 0
+    if (own >= maxWaiting - waiting) throw new AppError('rate_limited', TOO_MANY_WAITING, { retryAfterSeconds: 5 })
     waiting++
+    ofAccounts.set(id, own + 1)
     try {
       const gone = clientGone(request, reply)
       const repeat = submission.idempotency ? undefined : repeatOf(identityOf(request))
@@ -95,6 +99,9 @@ export function imageCreation({ ports, timeoutSeconds, leaving, maxWaiting = MAX
       return { submitted, slugs: [first, ...others] as const }
     } finally {
       waiting--
+      const left = (ofAccounts.get(id) ?? 1) - 1
+      if (left > 0) ofAccounts.set(id, left)
+      else ofAccounts.delete(id)
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { parse } from 'node:querystring'
 import type { FastifyRequest } from 'fastify'
 import { AppError, invalidParameter, invalidUrl } from '../../core/errors.js'
+import { faultIn, placeIn } from '../../lib/json-file.js'
 import { errorBody } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
 
@@ -72,7 +73,9 @@ export function requireUtf8(app: App): void {
     // Its 404 or 405 says more than what is wrong with the body.
     if (request.is404) return done(null)
     const text = textOf(request, body)
-    return parseJson(request, text, (error, value) => done(error ?? brokenText(text, value), value))
+    return parseJson(request, text, (error, value) =>
+      done(error ? faultOf(text) : (brokenText(text, value) ?? wrapped(value)), value),
+    )
   })
   app.addHook('onRequest', ({ raw: { url = '' } }, _reply, next) => (decodes(url) ? next() : next(invalidUrl())))
 }
@@ -103,8 +106,9 @@ function textOf({ headers }: FastifyRequest, body: Buffer): string {
       'unsupported_media_type',
       `Unsupported Content-Encoding "${coding.slice(0, 50)}": send the body uncompressed.`,
     )
+  // All of ASCII is UTF-8.
   for (const [, charset = ''] of (headers['content-type'] ?? '').matchAll(CHARSET))
-    if (!/^utf-?8$/i.test(charset))
+    if (!/^(utf-?8|us-ascii|ascii)$/i.test(charset))
       throw new AppError(
         'unsupported_media_type',
         `Unsupported charset "${charset.slice(0, 50)}": send the body as UTF-8.`,
@@ -115,6 +119,29 @@ function textOf({ headers }: FastifyRequest, body: Buffer): string {
     throw new AppError('invalid_request', 'The request body is not valid UTF-8: encode it as UTF-8.')
   }
 }
+
+/** What is wrong with a body that could not be read as JSON. Says where, and shows nothing of it. */
+function faultOf(body: string): AppError {
+  const text = body.replace(/^\ufeff/, '')
+  const refuse = (fault: string) => new AppError('invalid_request', `The request body ${fault}`)
+  if (text.trim() === '') return refuse('is empty: send a JSON object.')
+  try {
+    JSON.parse(text)
+    return refuse('has a field "__proto__" or "constructor": remove it.')
+  } catch (error) {
+    const at = faultIn(text, String(error))
+    // A template of another program that puts a text between two quotation marks, as it is.
+    const isBroken = String(error).includes('control character')
+    const advice = isBroken ? 'write a line break within a text as \\n.' : 'send a JSON object.'
+    return refuse(`is not valid JSON from ${placeIn(text, at)} on: ${advice}`)
+  }
+}
+
+/** JSON in JSON: a program that has made it text twice. */
+const wrapped = (value: unknown): AppError | null =>
+  typeof value === 'string'
+    ? invalidParameter('body', 'The request body must be a JSON object, not a text in quotation marks that holds one.')
+    : null
 
 /** Whether the percent-encoded parts are UTF-8. */
 function decodes(text: string): boolean {

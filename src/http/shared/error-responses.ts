@@ -47,16 +47,17 @@ export function handleNotFound(
   app: App,
   showPage: (error: AppError, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
 ): void {
-  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
+  const routes: { readonly url: string; readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
     // Only `:name` parameters: no route has another kind.
     const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
-    routes.push({ pattern, methods: [method].flat() })
+    routes.push({ url, pattern, methods: [method].flat() })
   })
   const allowedOn = (path: string) => {
     const matching = routes.filter(({ pattern }) => pattern.test(path))
     return [...new Set(matching.flatMap(({ methods }) => methods))].sort()
   }
+  const namedOn = (path: string) => routes.flatMap(({ url, methods }) => (url === path ? methods : []))
   // The router takes nothing for an ID, too.
   app.addHook('preValidation', (request, reply, next) => {
     if (Object.values(request.params as object).includes('')) reply.callNotFound()
@@ -73,12 +74,24 @@ export function handleNotFound(
     const notFound = (advice?: string) => show(endpointNotFound(request.method, path, advice), request, reply)
     // Not served: rules of a proxy for the plain path would not hold for the other ways to write it.
     if (plain !== path && allowedOn(plain).includes(request.method)) return notFound(`Did you mean ${plain}?`)
+    if (!isPage && !allowed.includes(request.method)) {
+      // An ID may be called like an endpoint: /api/v1/images/generations.
+      const takes = allowed.length > 0 ? namedOn : allowedOn
+      const meant = underOtherPrefix(plain).find((other) => takes(other).includes(request.method))
+      if (meant) return notFound(`Did you mean ${meant}?`)
+    }
     if (allowed.length === 0) return notFound(isOpenAiPath(plain) ? ONLY_IMAGES : undefined)
     // The same path belongs to the other host.
     if (allowed.includes(request.method)) return notFound()
     const list = allowed.join(', ')
     return show(methodNotAllowed(request.method, path, list), request, reply.header('allow', list))
   })
+}
+
+/** Where the path may belong, if a client's base URL has a part too few or too many: /images/generations, /v1/v1/models. */
+function underOtherPrefix(path: string): string[] {
+  const rest = path.replace(/^(?:\/(?:openai|api|v\d))+(?=\/)/i, '')
+  return rest.split('/').length > 3 ? [] : ['/v1', '/api/v1'].map((prefix) => `${prefix}${rest}`)
 }
 
 const ONLY_IMAGES = 'This server makes images from text and nothing else: use POST /v1/images/generations.'
@@ -93,9 +106,6 @@ export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
   if (invalid) return invalid
   const { code, statusCode = 500 } = (thrown ?? {}) as Partial<FastifyError>
   switch (code) {
-    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-    case 'FST_ERR_CTP_INVALID_JSON_BODY':
-      return new AppError('invalid_request', 'The request body is not valid JSON: send a JSON object.')
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new AppError('unsupported_media_type', 'Unsupported content type: send the body as application/json.')
     case 'FST_ERR_CTP_BODY_TOO_LARGE':

@@ -21,8 +21,11 @@ export const omittable = <T extends z.ZodType>(field: T, fallback: z.output<T>) 
     .transform((value): z.output<T> | undefined => value ?? undefined)
 
 /** The messages of a field that must be there: for a missing value, and for one of the wrong type. */
-export const required = (missing: string, wrongType: string) => ({
-  error: ({ input }: { readonly input?: unknown }) => (input === undefined || input === null ? missing : wrongType),
+export const required = (missing: string, wrongType: string | ((issue: { readonly input?: unknown }) => string)) => ({
+  error: (issue: { readonly input?: unknown }) => {
+    if (issue.input === undefined || issue.input === null) return missing
+    return typeof wrongType === 'string' ? wrongType : wrongType(issue)
+  },
 })
 
 /** A check and its message: Postgres stores neither lone surrogates nor NUL. */
@@ -34,9 +37,18 @@ export interface Range {
   readonly max: number
 }
 
+/** Of a field that is a number. Forms and templates write numbers as text, whose value may well be right. */
+export const asNumber =
+  (message: string) =>
+  ({ input }: { readonly input?: unknown }): string =>
+    typeof input === 'string' ? message.replace(/\.?$/, ', without quotation marks.') : message
+
 export const number = (name: string, { min, max }: Range) => {
   const message = `${name} must be a number from ${min} to ${max}.`
-  return z.number(message).min(min, message).max(max, message)
+  return z
+    .number({ error: asNumber(message) })
+    .min(min, message)
+    .max(max, message)
 }
 
 /** @param message says what the field should be, where the range does not say it all */
@@ -44,7 +56,13 @@ export const integer = (
   name: string,
   { min, max }: Range,
   message = `${name} must be an integer from ${min} to ${max}.`,
-) => z.number(message).min(min, message).max(max, message).refine(Number.isInteger, message).meta({ type: 'integer' })
+) =>
+  z
+    .number({ error: asNumber(message) })
+    .min(min, message)
+    .max(max, message)
+    .refine(Number.isInteger, message)
+    .meta({ type: 'integer' })
 
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
   z.enum(values, `${name} must be one of: ${values.join(', ')}.`)
@@ -71,11 +89,21 @@ export const queryFlag = (name: string) =>
     .default('false')
     .transform((value) => value === 'true')
 
-/** An ISO 8601 time with its zone in a query. */
+/** An ISO 8601 time with its zone in a query, or a day. */
 export const queryTime = (name: string) =>
-  z.iso
-    .datetime({ offset: true, error: `${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.` })
-    .transform((value) => new Date(value))
+  z
+    .string()
+    .meta({ format: 'date-time' })
+    .transform((value, context) => {
+      // The plus of "+02:00" is a blank in a query, unless it is percent-encoded.
+      const { data } = timeOrDay.safeParse(value.replace(/ (?=\d\d:\d\d$)/, '+'))
+      if (data !== undefined) return new Date(data)
+      context.addIssue(`${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z.`)
+      return z.NEVER
+    })
+
+/** A time with its zone, or a day, which begins at midnight UTC. */
+const timeOrDay = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
 /** A day in a query. */
 export const queryDay = (name: string) => {

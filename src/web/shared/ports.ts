@@ -15,6 +15,7 @@ import type { AccountExports } from '../../core/gallery/account-export.js'
 import type { ImageDeletions } from '../../core/gallery/deletion.js'
 import type { FolderStore } from '../../core/gallery/folders.js'
 import type { RetentionOf } from '../../core/generations/retention.js'
+import type { OwnRules } from '../../core/generations/submit/ports.js'
 import type { ImageLinks } from '../../core/images/image-links.js'
 import type { PublishedImages } from '../../core/images/ports.js'
 import type { ImagePrivacy } from '../../core/images/privacy.js'
@@ -38,6 +39,7 @@ import type { Language } from '../texts/texts.js'
 import type { Asset } from './assets.js'
 
 export interface WebsitePorts extends PersonalApiPorts {
+  readonly ownRules: OwnRules
   readonly sessions: SessionStore
   readonly credentials: CredentialStore
   readonly identities: IdentityStore

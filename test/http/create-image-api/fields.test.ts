@@ -152,7 +152,7 @@ describe('a Create Image request', () => {
       await create(await givenUser(context.service.db), body),
       400,
       'invalid_parameter',
-      /not valid JSON/,
+      /^The request body is (not valid JSON|empty)/,
     )
   })
 })

@@ -107,14 +107,22 @@ describe('POST /api/v1/generate', () => {
     ],
     ['no model version', { prompt: 'x' }, /^model_version_id is required/],
     ['a model version that is null', { prompt: 'x', model_version_id: null }, /^model_version_id is required/],
-    ['a model version as text', { prompt: 'x', model_version_id: '10' }, /^model_version_id must be an integer/],
+    [
+      'a model version as text',
+      { prompt: 'x', model_version_id: '10' },
+      /^model_version_id must be an integer, without/,
+    ],
     ['a fractional model version', { prompt: 'x', model_version_id: 1.5 }, /^model_version_id must be an integer/],
     ['an infinite model version', '{"prompt":"x","model_version_id":1e309}', /^model_version_id must be an integer/],
     ['a width below 256', { ...PROMPT, width: 248 }, /^width must be an integer from 256 to 2048/],
     ['a width above 2048', { ...PROMPT, width: 2056 }, /^width must be an integer from 256 to 2048/],
     ['a width off the grid', { ...PROMPT, width: 833 }, /^width must be a multiple of 8/],
     ['a height off the grid', { ...PROMPT, height: 1220 }, /^height must be a multiple of 8/],
-    ['a width as text', { ...PROMPT, width: '832' }, /^width must be an integer/],
+    [
+      'a width as text',
+      { ...PROMPT, width: '832' },
+      /^width must be an integer from 256 to 2048, without quotation marks\.$/,
+    ],
     ['too many pixels', { ...PROMPT, width: 2048, height: 2048 }, /3145728 pixels/],
     ['a batch of none', { ...PROMPT, batch_size: 0 }, /^batch_size must be an integer from 1 to 4/],
     ['a batch of five', { ...PROMPT, batch_size: 5 }, /^batch_size must be an integer from 1 to 4/],
@@ -133,8 +141,19 @@ describe('POST /api/v1/generate', () => {
     ['a misspelt prompt', { promt: 'x', model_version_id: 10 }, /did you mean "prompt"\?/],
     ['an array', [], /^The request body must be a JSON object/],
     ['null', 'null', /^The request body must be a JSON object/],
-    ['broken JSON', '{"prompt":', /not valid JSON/],
-    ['nothing', '', /not valid JSON/],
+    ['broken JSON', '{"prompt":', /not valid JSON from line 1, column 11 on: send a JSON object/],
+    [
+      'a line break in a text',
+      '{\n"prompt": "a\nb"}',
+      /JSON from line 2, column 13 on: write a line break .* as \\n\.$/,
+    ],
+    [
+      'JSON made text twice',
+      JSON.stringify(JSON.stringify(PROMPT)),
+      /^The request body must be a JSON object, not a text in quotation marks/,
+    ],
+    ['a field of JavaScript’s own', '{"prompt":"x","__proto__":{}}', /has a field "__proto__" or "constructor"/],
+    ['nothing', '', /^The request body is empty: send a JSON object\.$/],
   ])('refuses %s with a 400, charging and keeping nothing', async (_name, body, sentence) => {
     const owner = await user()
     expectPersonalError(await submit(owner, body), 400, sentence)

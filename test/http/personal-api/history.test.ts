@@ -112,7 +112,13 @@ describe('GET /api/v1/generations', () => {
     expect(await found('model_version_id=12')).toEqual([third])
     expect(await found('model_version_id=12&status=failed')).toEqual([])
     expect(await found('since=2026-01-02T00:00:00Z&until=2026-01-04T00:00:00Z')).toEqual([third, second])
-    expect(await found('since=2026-01-03T01:00:00%2B01:00')).toEqual([fourth, third])
+    for (const third3 of [
+      '2026-01-03T01:00:00%2B01:00',
+      '2026-01-03T01:00:00+01:00',
+      '2026-01-03',
+      '2026-01-03T00:00:00.000000Z',
+    ])
+      expect(await found(`since=${third3}`), third3).toEqual([fourth, third])
     const page = await get(user, '/generations?status=queued&limit=2')
     expect(await found(`status=queued&limit=2&cursor=${page.body.next_cursor}`)).toEqual([first])
   })
@@ -123,6 +129,7 @@ describe('GET /api/v1/generations', () => {
     ['limit=ten', /^limit must be/],
     ['status=done', /^status must be one of: queued, processing, succeeded, failed\.$/],
     ['since=yesterday', /^since must be an ISO 8601 time/],
+    ['since=2026-02-30', /^since must be an ISO 8601 time/],
     ['model_version_id=x', /^model_version_id must be an integer/],
     ['cursor=x', /^cursor must be a next_cursor of this list/],
     ['cursor=MS4y4', /^cursor must be/],

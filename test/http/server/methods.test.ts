@@ -107,6 +107,21 @@ describe('a path with doubled slashes or one at its end', () => {
   })
 
   it.each([
+    ['POST', '/images/generations', '/v1/images/generations'],
+    ['POST', '/v1/v1/images/generations', '/v1/images/generations'],
+    ['POST', '/api/v1/images/generations', '/v1/images/generations'],
+    ['POST', '/openai/v1/images/generations', '/v1/images/generations'],
+    ['GET', '/models', '/v1/models'],
+    ['POST', '/v1/generate', '/api/v1/generate'],
+    ['POST', '/api/generate', '/api/v1/generate'],
+    ['POST', '/api/v2/generate', '/api/v1/generate'],
+  ])('is told from one under another base URL: %s %s', async (method, path, right) => {
+    const answer = await call(context.service.url, method, path, { key: await keyOf() })
+    expect(answer.status).toBe(404)
+    expect(JSON.stringify(answer.body)).toContain(`Did you mean ${right}?`)
+  })
+
+  it.each([
     ['DELETE', '/api/v1/images/'],
     ['DELETE', '/api/v1/webhooks/'],
     ['POST', '/api/v1/generate//cancel'],

@@ -1,5 +1,5 @@
 import { rateLimited } from '../../errors.js'
-import type { Moderator, RefusedPrompts } from './ports.js'
+import type { Moderator, OwnRules, RefusedPrompts } from './ports.js'
 
 export interface CheckPorts {
   readonly moderator: Moderator
@@ -56,16 +56,16 @@ export async function checkPrompt(
 
 /**
  * The same for a prompt that somebody is still typing: it leaves no record and takes nothing from the checks that are asked for. So it
- * is silent about what is kept from the account, or one could try around that unseen.
- * @throws as checkPrompt
+ * is silent about what is kept from the account, or one could try around that unseen. An outside service sees only what is submitted.
+ * @throws rate_limited
  */
 export async function checkTyped(
-  { moderator, checks }: Pick<CheckPorts, 'moderator' | 'checks'>,
+  { ownRules, checks }: Pick<CheckPorts, 'checks'> & { readonly ownRules: OwnRules },
   accountId: string,
   text: Parameters<Moderator['review']>[0],
 ): Promise<PromptCheck> {
   await countCheck({ checks }, accountId, 'typing')
-  const verdict = await moderator.review(text)
+  const verdict = await ownRules.reviewHere(text)
   if (!verdict.flagged || verdict.secret) return NOT_FLAGGED
   const { parameter, category, matched } = verdict
   return { flagged: true, parameter, category, matched }

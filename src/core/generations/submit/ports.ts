@@ -68,6 +68,11 @@ export interface Moderator {
   review(text: { prompt: string; negativePrompt: string; nsfwModel: boolean }): Promise<Verdict>
 }
 
+export interface OwnRules {
+  /** By the rules of this installation alone: nothing of the text goes to anybody else. */
+  reviewHere: Moderator['review']
+}
+
 interface RefusedPrompt {
   readonly accountId: string
   readonly parameter: 'prompt' | 'negative_prompt'

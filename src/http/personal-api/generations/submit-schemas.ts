@@ -22,7 +22,7 @@ export const DEFAULTS = {
 
 // Any integer is well-formed. The catalog says whether it exists.
 export const modelVersionId = z
-  .number(field.required('model_version_id is required.', 'model_version_id must be an integer.'))
+  .number(field.required('model_version_id is required.', field.asNumber('model_version_id must be an integer.')))
   .refine(Number.isInteger, 'model_version_id must be an integer.')
   .meta({ type: 'integer', description: 'An `id` of GET /api/v1/models' })
 
