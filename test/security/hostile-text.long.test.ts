@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ROOT } from '../support/compile.js'
 
 const BRIEFLY = '10,000 letters: `briefly` takes no more of what a GPU server says'
@@ -55,9 +55,11 @@ function patternsIn(path: string): Pattern[] {
   return found
 }
 
-const patterns = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((path) => /\.(tsx?|js)$/.test(path) && !path.endsWith('.d.ts'))
   .sort()
+
+const patterns = files
   .flatMap(patternsIn)
   // Without a repetition there is no end to which it could read on.
   .filter(({ regex }) => /[*+]|\{\d*,/.test(regex.source))
@@ -150,6 +152,59 @@ function growsTooFast(regex: RegExp, { begin, unit }: Attack): boolean {
   return short >= NOTICEABLE_US && long > BETWEEN * short
 }
 
+/** The files that make patterns as they run, and what makes them do so; undefined: those have no repetition. */
+const MAKERS: Readonly<Record<string, (() => Promise<unknown>) | undefined>> = {
+  'cli/operator-error.ts': undefined,
+  'core/accounts/api-key.ts': () => import('../../src/core/accounts/api-key.js'),
+  'core/accounts/username.ts': () => import('../../src/core/accounts/username.js'),
+  'core/outage.ts': () => import('../../src/core/outage.js'),
+  'http/create-image-api/openai-routes.ts': undefined,
+  'http/server/app.ts': undefined,
+  'http/shared/error-bodies.ts': () => import('../../src/http/shared/error-bodies.js'),
+  'http/shared/error-responses.ts': async () => {
+    const { handleNotFound } = await import('../../src/http/shared/error-responses.js')
+    const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as { paths: object }
+    const addHook = (name: string, hook: (route: object) => void) => {
+      if (name !== 'onRoute') return
+      for (const path of Object.keys(paths)) hook({ url: path.replace(/\{(\w+)\}/g, ':$1'), method: 'GET' })
+    }
+    handleNotFound({ addHook, setNotFoundHandler: () => undefined } as never, undefined as never)
+  },
+  'inference/comfyui/prompt-result.ts': () => import('../../src/inference/comfyui/prompt-result.js'),
+  'inference/drawn-image.ts': async () =>
+    (await import('../../src/inference/drawn-image.js')).fieldsOf('Steps: 20, Seed: 1')('Seed'),
+  'web/texts/refusals.ts': () => import('../../src/web/texts/refusals.js'),
+}
+
+/** Of those, whose text is cut before they read it: at most so many letters. */
+const CUT: Readonly<Record<string, number>> = {
+  'core/accounts/username.ts': 64,
+  'inference/comfyui/prompt-result.ts': 10_000,
+  'web/texts/refusals.ts': 500,
+}
+/** What a text of that length may take: it is read once for each request at most. */
+const CUT_US = 50_000
+
+/** The patterns that a file makes while `make` runs. */
+async function madeIn(path: string, make: () => Promise<unknown>): Promise<Pattern[]> {
+  const made: Pattern[] = []
+  const Original = globalThis.RegExp
+  vi.resetModules()
+  globalThis.RegExp = new Proxy(Original, {
+    construct(target, given: [string, string?]) {
+      const regex = new target(...given)
+      if (new Error('here').stack?.includes(`src/${path}`)) made.push({ place: path, regex })
+      return regex
+    },
+  })
+  try {
+    await make()
+  } finally {
+    globalThis.RegExp = Original
+  }
+  return made
+}
+
 const keyOf = ({ place, regex }: Pattern) => `${place.replace(/:\d+$/, '')} ${regex}`
 
 describe('a pattern over text that others write', () => {
@@ -171,6 +226,38 @@ describe('a pattern over text that others write', () => {
     })
     expect(slow).toEqual([])
   }, 600_000)
+
+  it('is known where it is made as the program runs', () => {
+    const making = files.filter((path) => readFileSync(join(ROOT, 'src', path), 'utf8').includes('new RegExp('))
+    expect(making).toEqual(Object.keys(MAKERS))
+  })
+
+  it.each(Object.entries(MAKERS))(
+    'is as quick where it is made as the program runs: %s',
+    async (path, make) => {
+      if (!make) {
+        const [, ...made] = readFileSync(join(ROOT, 'src', path), 'utf8').split('new RegExp(')
+        for (const [, given = ''] of made.map((rest) => rest.split('`')))
+          expect(given.replace(/\$\{[^}]*\}/g, '')).not.toMatch(/[*+]|\{\d*,/)
+        return
+      }
+      const made = await madeIn(path, make)
+      expect(made.length).toBeGreaterThan(0)
+      const most = CUT[path]
+      const isSlow = (regex: RegExp, attack: Attack) => {
+        if (most === undefined) return growsTooFast(regex, attack)
+        const text = `${attack.begin}${attack.unit.repeat(Math.ceil(most / attack.unit.length))}`.slice(0, most - 1)
+        return timeOf(regex, `${text}\0`, 2) > CUT_US
+      }
+      const slow = made.flatMap(({ regex }) =>
+        attacksOn(regex)
+          .filter((it) => isSlow(regex, it))
+          .slice(0, 1),
+      )
+      expect(slow).toEqual([])
+    },
+    600_000,
+  )
 
   it('has an exception only while it is there', () => {
     const keys = new Set(patterns.map(keyOf))

@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type ModelStore, type ModelVersion, readableNames } from '../../core/catalog/model-version.js'
 import {
@@ -31,7 +32,7 @@ const size = z
   .transform((value, context) => {
     if (value === AUTO || value === undefined || value === null)
       return { width: undefined, height: undefined, isAuto: value === AUTO }
-    const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(value) ?? []
+    const [, width, height] = /^(\d{1,5})[x×*](\d{1,5})$/i.exec(value) ?? []
     const parsed = sides.safeParse(width && { width: Number(width), height: Number(height) })
     if (parsed.success) return { ...parsed.data, isAuto: false }
     context.addIssue({ code: 'custom', message: parsed.error.issues[0]?.message ?? SIZE_FORM })
@@ -184,7 +185,8 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
     handleErrors(error, request, reply)
   })
 
-  app.post('/images/generations', { schema: createOpenAiImagesSchema }, async (request, reply) => {
+  const schema = createOpenAiImagesSchema
+  app.post('/images/generations', { schema, preValidation: leaveOutBlanks }, async (request, reply) => {
     const { model, request: generation, omitted, format, ignored } = request.body
     const asked = { request: generation, omitted, interfaceLimits: INTERFACE_LIMITS }
     const ignoredFields = Object.keys(ignored)
@@ -222,6 +224,13 @@ export function openAiRoutes(app: App, ports: CreateImageApiPorts, createImages:
     if (!found) throw createImageModelNotFound(id)
     return openAiModelView(id, found)
   })
+}
+
+/** Forms of other programs send an empty text for what nobody filled in. An empty prompt is refused by its name. */
+function leaveOutBlanks({ body }: FastifyRequest, _reply: FastifyReply, next: () => void): void {
+  const fields = (body ?? {}) as Record<string, unknown>
+  for (const [name, value] of Object.entries(fields)) if (value === '' && name !== 'prompt') delete fields[name]
+  next()
 }
 
 /** What a model's limits are about, by the fields of this shape. */

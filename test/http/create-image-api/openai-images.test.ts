@@ -124,6 +124,22 @@ describe('POST /v1/images/generations', () => {
     })
   })
 
+  it.each(['256X256', '256×256', '256*256'])('takes %s for a size', async (size) => {
+    const asked = {
+      ...SMALL,
+      size,
+      model: '',
+      style: '',
+      user: '',
+      response_format: '',
+      quality: '',
+      negative_prompt: '',
+    }
+    const answer = await post(await user(), asked)
+    expect(answer).toMatchObject({ status: 200, body: { data: [{ url: expect.any(String) }] } })
+    expect(answer.headers.get('x-ignored-fields')).toBeNull()
+  })
+
   it.each([{}, { size: null }, { size: 'auto' }])('draws 1024x1024 when the size is left to it: %j', (asked) => {
     const { request } = openAiBody.parse({ prompt: 'x', ...asked })
     expect(request).toMatchObject({ width: 1024, height: 1024, batchSize: 1 })
