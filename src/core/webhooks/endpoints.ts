@@ -50,12 +50,11 @@ export async function rotateSecret({ endpoints }: EndpointPorts, account: Accoun
   return { ...requireFound(rotated), secret }
 }
 
-/** Queues an empty event and resolves to its ID. @throws not_found; invalid_request for an endpoint that is disabled */
-export async function testEndpoint(ports: EndpointPorts, account: Account, id: string): Promise<string> {
-  await findEndpoint(ports, account, id)
+/** Queues an empty event, for which a disabled endpoint is enabled again, and resolves to its ID. @throws not_found */
+export async function testEndpoint({ endpoints }: EndpointPorts, account: Account, id: string): Promise<string> {
   const eventId = newEventId()
-  if (await ports.endpoints.addTest(account.id, id, eventId)) return eventId
-  throw new AppError('invalid_request', 'This webhook endpoint is disabled: create it again to receive events.')
+  requireFound(ENDPOINT_ID.test(id) && (await endpoints.addTest(account.id, id, eventId)))
+  return eventId
 }
 
 /** The log of an endpoint, newest first. @throws not_found */

@@ -96,8 +96,8 @@ const FAILED = statement<{ disabled: boolean }>('webhook_failed')`
     disabledAt: sql`CASE WHEN ${DISABLED} THEN now() ELSE ${e.disabledAt} END`,
     disabledReason: sql`
       CASE WHEN ${DISABLED} THEN
-        CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. Create it again to receive events.'
-             ELSE replace('Nothing could be delivered for 3 days (%). Create it again once it works.', '%', ${FAULT}) END
+        CASE WHEN ${FAULT} = 'endpoint_gone' THEN 'It answered 410 Gone. A test enables it again.'
+             ELSE replace('Nothing could be delivered for 3 days (%). A test enables it again.', '%', ${FAULT}) END
       ELSE ${e.disabledReason} END`,
   })}
     FROM tried WHERE ${e.id} = tried.endpoint_id

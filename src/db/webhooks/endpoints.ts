@@ -44,15 +44,24 @@ const REMOVE = statement('remove_webhook_endpoint')`
 const ROTATE = statement<WebhookEndpoint>('rotate_webhook_secret')`
   UPDATE ${e} SET ${setList(e, rotated(e.secret))} WHERE ${OWNED} RETURNING ${VIEW}`
 
-// Also asks for a job, as the trigger of generations does for its deliveries.
+// Enables an endpoint that is disabled, as if it had never failed: the test says whether it works again. Also asks for a job, as the
+// trigger of generations does for its deliveries.
 const ADD_TEST = statement('add_test_webhook')`
-  WITH stored AS (
+  WITH enabled AS (
+    UPDATE ${e} SET ${setList(e, {
+      disabledAt: sql`NULL`,
+      disabledReason: sql`NULL`,
+      failures: sql`0`,
+      failingSince: sql`NULL`,
+      notBefore: sql`'-infinity'`,
+    })} WHERE ${OWNED} AND ${e.disabledAt} IS NOT NULL
+  ), stored AS (
     ${insertInto(d, {
       endpointId: e.id,
       eventId: param('eventId'),
       type: 'test',
       url: e.url,
-    })} FROM ${e} WHERE ${OWNED} AND ${e.disabledAt} IS NULL
+    })} FROM ${e} WHERE ${OWNED}
     RETURNING ${d.seq}
   )
   SELECT pg_notify('webhook_due', seq::text) FROM stored`

@@ -90,7 +90,8 @@ export function handleNotFound(
 
 /** Where the path may belong, if a client's base URL has a part too few or too many: /images/generations, /v1/v1/models. */
 function underOtherPrefix(path: string): string[] {
-  const rest = path.replace(/^(?:\/(?:openai|api|v\d))+(?=\/)/i, '')
+  // A base URL may also be the whole endpoint already: /v1/images/generations/images/generations.
+  const rest = path.replace(/^(?:\/(?:openai|api|v\d))+(?=\/)/i, '').replace(/^(\/[^/]+(?:\/[^/]+)?)\1$/, '$1')
   return rest.split('/').length > 3 ? [] : ['/v1', '/api/v1'].map((prefix) => `${prefix}${rest}`)
 }
 

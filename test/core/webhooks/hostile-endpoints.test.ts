@@ -125,15 +125,33 @@ describe('an endpoint that refuses', () => {
     await givenEnded(service, user)
     const seen = () => call(service.url, 'GET', `/api/v1/webhooks/${webhook.id}`, { key: user.key })
     await until(async () => (await seen()).body.status === 'disabled', 'it being disabled')
-    expect((await seen()).body.disabled_reason).toBe('It answered 410 Gone. Create it again to receive events.')
+    expect((await seen()).body.disabled_reason).toBe('It answered 410 Gone. A test enables it again.')
     await until(
       async () => (await logOf(service, user, webhook)).every(({ status }: { status: string }) => status === 'failed'),
       'the end of what waited',
     )
     await givenEnded(service, user)
     expect(await logOf(service, user, webhook)).toHaveLength(2)
-    const test = await call(service.url, 'POST', `/api/v1/webhooks/${webhook.id}/test`, { key: user.key })
-    expect(test).toMatchObject({ status: 400, body: { error: expect.stringContaining('is disabled') } })
+  })
+
+  it('and is disabled is enabled by a test, with its secret, and gets what comes then', async () => {
+    const { service } = context
+    const user = await givenUser(service.db)
+    const receiver = await givenReceiver(410)
+    const webhook = await givenWebhook(service, user, receiver.url)
+    const one = (method: string, path = '') =>
+      call(service.url, method, `/api/v1/webhooks/${webhook.id}${path}`, { key: user.key })
+    await givenEnded(service, user)
+    await until(async () => (await one('GET')).body.status === 'disabled', 'it being disabled')
+    receiver.behaviour = 200
+    expect(await one('POST', '/test')).toMatchObject({ status: 202 })
+    expect((await one('GET')).body).toMatchObject({ status: 'enabled', disabled_reason: null, paused_until: null })
+    await givenEnded(service, user)
+    const states = async () => (await logOf(service, user, webhook)).map(({ status }: { status: string }) => status)
+    await until(async () => (await states()).join() === 'delivered,delivered,failed', 'both deliveries')
+    receiver.behaviour = 410
+    await one('POST', '/test')
+    await until(async () => (await one('GET')).body.status === 'disabled', 'it being disabled again')
   })
 
   it('with 503 and Retry-After is left alone for as long as it asks', async () => {

@@ -82,7 +82,7 @@ describe('an endpoint at which every delivery fails', () => {
     await query('UPDATE webhook_deliveries SET next_at = now()')
     expect(await store().failed(await claimed(), LAST)).toEqual({ disabled: true })
     expect(await endpointRow(id)).toMatchObject({
-      disabled_reason: 'Nothing could be delivered for 3 days (status_not_2xx). Create it again once it works.',
+      disabled_reason: 'Nothing could be delivered for 3 days (status_not_2xx). A test enables it again.',
     })
   })
 

@@ -112,6 +112,8 @@ describe('a path with doubled slashes or one at its end', () => {
     ['POST', '/api/v1/images/generations', '/v1/images/generations'],
     ['POST', '/openai/v1/images/generations', '/v1/images/generations'],
     ['GET', '/models', '/v1/models'],
+    ['POST', '/v1/images/generations/images/generations', '/v1/images/generations'],
+    ['POST', '/api/v1/generate/generate', '/api/v1/generate'],
     ['POST', '/v1/generate', '/api/v1/generate'],
     ['POST', '/api/generate', '/api/v1/generate'],
     ['POST', '/api/v2/generate', '/api/v1/generate'],

@@ -116,20 +116,21 @@ describe('a webhook endpoint', () => {
     expect((await get(`/webhooks/${id}`)).html).toContain('Paused after failed tries: nothing is sent before <time')
   })
 
-  it('that is disabled says why, in the language of the page, and offers no test', async () => {
+  it('that is disabled says why, in the language of the page, and is enabled by a test', async () => {
     const { user, cookie, get, post } = await given()
     const { db } = context.service
     const { id } = await givenWebhook(context.service, user, HOOK)
     await db.pool.query(`UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = $2 WHERE id = $1`, [
       id,
-      'It answered 410 Gone. Create it again to receive events.',
+      'It answered 410 Gone. A test enables it again.',
     ])
     const { html } = await get(`/webhooks/${id}`)
     expect(html).toContain('It answered 410 Gone.')
-    expect(html).not.toContain('Send a test')
+    expect(html).toContain('Send a test')
     const german = await visit(context.service.url, `/webhooks/${id}`, { cookie, headers: { 'accept-language': 'de' } })
-    expect(german.html).toContain('Die Antwort war 410 Gone. Lege ihn neu an')
-    expect((await post(`/webhooks/${id}/test`)).status).toBe(400)
+    expect(german.html).toContain('Die Antwort war 410 Gone. Ein Test schaltet ihn wieder ein.')
+    expect((await post(`/webhooks/${id}/test`)).status).toBe(303)
+    expect((await get(`/webhooks/${id}`)).html).toContain('>enabled<')
   })
 
   it('shows its deliveries page by page', async () => {

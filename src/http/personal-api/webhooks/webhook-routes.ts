@@ -136,7 +136,8 @@ const getWebhookSchema = {
   operationId: 'getWebhook',
   tags,
   summary: 'One webhook endpoint',
-  description: '`status` is `disabled` when it answered 410, or when nothing could be delivered for 3 days.',
+  description:
+    '`status` is `disabled` when it answered 410, or when nothing could be delivered for 3 days; a test enables it.',
   params,
   response: { 200: webhook, ...personalRefusals(404) },
 }
@@ -164,9 +165,9 @@ const testWebhookSchema = {
   operationId: 'testWebhook',
   tags,
   summary: 'Send a test event',
-  description: 'Sent, signed, tried again and logged like any other event.',
+  description: 'Sent, signed, tried again and logged like any other event. Enables an endpoint that is disabled.',
   params,
-  response: { 202: webhookTest, ...personalRefusals(400, 404) },
+  response: { 202: webhookTest, ...personalRefusals(404) },
 }
 
 const rotateWebhookSecretSchema = {

@@ -30,7 +30,6 @@ export const EndpointPage = (view: EndpointView) => {
   const { webhooks } = texts
   const { one: words } = webhooks
   const path = `/webhooks/${endpoint.id}`
-  const enabled = endpoint.disabledReason === null
   return (
     <Layout title={words.title} signedIn={signedIn} path="/webhooks" class="column" style="account.css" live>
       <p>
@@ -57,13 +56,11 @@ export const EndpointPage = (view: EndpointView) => {
           </Fact>
         </dl>
         <div class="row">
-          {enabled && (
-            <form method="post" action={`${path}/test`}>
-              <button class="primary" type="submit">
-                {words.test}
-              </button>
-            </form>
-          )}
+          <form method="post" action={`${path}/test`}>
+            <button class="primary" type="submit">
+              {words.test}
+            </button>
+          </form>
           <form method="post" action={`${path}/rotate-secret`}>
             <button type="submit" data-confirm={words.rotateConfirm} aria-describedby="rotation">
               {words.rotate}
@@ -96,8 +93,7 @@ export const Deliveries = ({ endpoint, deliveries, older, later }: DeliveriesVie
       {endpoint.pausedUntil && <p class="hint">{words.paused(<Moment at={endpoint.pausedUntil} />)}</p>}
       {deliveries.length === 0 ? (
         <p class="empty">
-          {words.none}
-          {endpoint.disabledReason === null && ` ${words.tryOne}`}
+          {words.none} {words.tryOne}
         </p>
       ) : (
         <section class="scroll" tabindex={0} aria-label={words.title}>

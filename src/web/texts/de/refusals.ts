@@ -113,17 +113,11 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'You have {} webhook endpoints, the most there may be: delete one first.',
     'Du hast {} Webhooks, mehr sind nicht möglich: Lösche zuerst einen.',
   ],
+  // The release before ended these otherwise.
+  ['It answered 410 Gone. {}', 'Die Antwort war 410 Gone. Ein Test schaltet ihn wieder ein.'],
   [
-    'This webhook endpoint is disabled: create it again to receive events.',
-    'Dieser Webhook ist abgeschaltet: Lege ihn neu an, um Ereignisse zu bekommen.',
-  ],
-  [
-    'It answered 410 Gone. Create it again to receive events.',
-    'Die Antwort war 410 Gone. Lege ihn neu an, um Ereignisse zu bekommen.',
-  ],
-  [
-    'Nothing could be delivered for 3 days ({}). Create it again once it works.',
-    'Drei Tage lang konnte nichts zugestellt werden ({}). Lege ihn neu an, wenn er wieder geht.',
+    'Nothing could be delivered for 3 days ({}). {}',
+    'Drei Tage lang konnte nichts zugestellt werden ({}). Ein Test schaltet ihn wieder ein.',
   ],
   ['Choose one or more events.', 'Wähle ein oder mehrere Ereignisse.'],
   ['{name} must have at most {} characters.', '{}: Höchstens {} Zeichen sind möglich.'],
