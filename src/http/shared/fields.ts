@@ -82,10 +82,13 @@ const integerText = (name: string, { min, max }: Range) => {
 /** An integer in a query. */
 export const queryInteger = (name: string, range: Range) => integerText(name, range).transform(Number)
 
-/** `true` or `false` in a query, nothing else. */
+/** `true` or `false` in a query, nothing else; Python writes them with capitals. */
 export const queryFlag = (name: string) =>
   z
-    .enum(['true', 'false'], `${name} must be true or false.`)
+    .string(`${name} must be true or false.`)
+    .toLowerCase()
+    .regex(/^(true|false)$/, `${name} must be true or false.`)
+    .meta({ enum: ['true', 'false'], pattern: undefined })
     .default('false')
     .transform((value) => value === 'true')
 

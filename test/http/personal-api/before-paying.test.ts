@@ -17,7 +17,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const context = useService({ env: { RATE_LIMIT_MAX: '1000', MODERATION_RULES: rules } })
 const post = ({ key }: GivenUser, path: string, body: object, headers = {}) =>
   call(context.service.url, 'POST', `/api/v1${path}`, { key, body, headers })
-const dryRun = (user: GivenUser, body: object, headers = {}) => post(user, '/generate?dry_run=true', body, headers)
+const dryRun = (user: GivenUser, body: object, headers = {}) => post(user, '/generate?dry_run=True', body, headers)
 const FLAGGED = 'a chainsaw'
 const SECRET = 'a nude child'
 

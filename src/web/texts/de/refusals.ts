@@ -113,10 +113,9 @@ export const refusals: readonly (readonly [english: string, german: string])[] =
     'You have {} webhook endpoints, the most there may be: delete one first.',
     'Du hast {} Webhooks, mehr sind nicht möglich: Lösche zuerst einen.',
   ],
-  // The release before ended these otherwise.
-  ['It answered 410 Gone. {}', 'Die Antwort war 410 Gone. Ein Test schaltet ihn wieder ein.'],
+  ['It answered 410 Gone. A test enables it again.', 'Die Antwort war 410 Gone. Ein Test schaltet ihn wieder ein.'],
   [
-    'Nothing could be delivered for 3 days ({}). {}',
+    'Nothing could be delivered for 3 days ({}). A test enables it again.',
     'Drei Tage lang konnte nichts zugestellt werden ({}). Ein Test schaltet ihn wieder ein.',
   ],
   ['Choose one or more events.', 'Wähle ein oder mehrere Ereignisse.'],
