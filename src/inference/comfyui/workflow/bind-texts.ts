@@ -1,6 +1,7 @@
 import { unique } from './bind-samplers.js'
 import {
   ambiguousText,
+  CALLED,
   CONDITIONING,
   type Held,
   heldText,
@@ -108,7 +109,10 @@ const textAt = (kept: WorkflowGraph, slots: readonly Slot[]): string | undefined
   return texts.find((it) => it !== '') ?? texts[0]
 }
 
-/** Follows conditioning up to the text encoders. */
+// Each costs a walk over what its text is made of. The largest public workflow has some 20.
+const MAX_ENCODERS = 200
+
+/** Follows conditioning up to the text encoders. @throws WorkflowProblem for too many */
 function encodersOf(kept: WorkflowGraph, starts: readonly Wire[], side: Side): Encoders {
   const open = [...starts]
   const seen = new Set<string>()
@@ -127,6 +131,10 @@ function encodersOf(kept: WorkflowGraph, starts: readonly Wire[], side: Side): E
     if (here.length > 0) found.push(...here)
     else if (wires.length > 0) open.push(...wires)
     else unknown.push(id)
+    if (found.length + beside.length > MAX_ENCODERS)
+      throw new WorkflowProblem(
+        `The ${CALLED[side]} of the workflow comes from more than ${MAX_ENCODERS} texts: join some of them, and export the workflow again.`,
+      )
   }
   return { found: unique(found), unknown, beside }
 }

@@ -99,8 +99,20 @@ function onlyText(kept: WorkflowGraph, id: string): string | undefined {
   return texts.length === 1 ? texts[0]?.[0] : undefined
 }
 
+/** Made once for each graph, by the side and the node: many encoders may get their text from one. */
+const partsByNode = new WeakMap<WorkflowGraph, Map<string, readonly Slot[]>>()
+
 /** The texts that a node makes its own of. */
-function partsBehind(kept: WorkflowGraph, id: string, side: Side): Slot[] {
+function partsBehind(kept: WorkflowGraph, id: string, side: Side): readonly Slot[] {
+  const known = partsByNode.get(kept) ?? new Map<string, readonly Slot[]>()
+  partsByNode.set(kept, known)
+  const key = `${side} ${id}`
+  const parts = known.get(key) ?? findParts(kept, id, side)
+  known.set(key, parts)
+  return parts
+}
+
+function findParts(kept: WorkflowGraph, id: string, side: Side): Slot[] {
   const open = [id]
   const seen = new Set<string>()
   const found: Slot[] = []

@@ -1,4 +1,4 @@
-import { named, type WorkflowGraph } from './workflow-graph.js'
+import { named, type WorkflowGraph, WorkflowProblem } from './workflow-graph.js'
 
 /** The titles by which a person settles what a node is for. ComfyUI translates its own titles, so none of them counts. */
 const ROLES = {
@@ -18,13 +18,21 @@ const ROLES = {
 
 export type Role = keyof typeof ROLES
 
-/** The nodes with that title; "easel: " may stand before it, and upper case is the same. */
+// Each may cost a walk over the whole graph.
+const MAX_TITLED = 50
+
+/** The nodes with that title; "easel: " may stand before it, and upper case is the same. @throws WorkflowProblem for too many */
 export function titled(graph: WorkflowGraph, role: Role): string[] {
   const titles: readonly string[] = ROLES[role]
-  return Object.keys(graph).filter((id) => {
+  const found = Object.keys(graph).filter((id) => {
     const title = graph[id]?._meta?.title?.trim().toLowerCase() ?? ''
     return titles.includes(title.replace(/^easel:\s*/, ''))
   })
+  if (found.length > MAX_TITLED)
+    throw new WorkflowProblem(
+      `${found.length} nodes have the title "${role}", and at most ${MAX_TITLED} may: leave it to the one that is meant, and export the workflow again.`,
+    )
+  return found
 }
 
 /** For a title that the wires contradict: `taker` gets that from elsewhere. */

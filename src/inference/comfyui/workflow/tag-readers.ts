@@ -7,8 +7,12 @@ import { nodeAt, type Slot, type WorkflowGraph, wiresOf } from './workflow-graph
 export function tagReaders(kept: WorkflowGraph, texts: readonly Slot[]): string[] {
   const users = new Map<string, string[]>()
   for (const id of Object.keys(kept))
-    for (const [input, [from]] of wiresOf(kept, id))
-      if (carriesText(input) && !CONDITIONING.test(input)) users.set(from, [...(users.get(from) ?? []), id])
+    for (const [input, [from]] of wiresOf(kept, id)) {
+      if (!carriesText(input) || CONDITIONING.test(input)) continue
+      const those = users.get(from)
+      if (those) those.push(id)
+      else users.set(from, [id])
+    }
   const found = new Set<string>()
   const open = texts.map(([id]) => id)
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

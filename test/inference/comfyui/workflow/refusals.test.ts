@@ -555,6 +555,30 @@ describe('a workflow', () => {
     expect(bound(graph).defaults).toMatchObject({ width: 1024, height: 1024 })
   })
 
+  it('with thousands of texts or titles is refused before each of them is followed', () => {
+    const row = Array.from({ length: 1_000 }, (_, n) => [
+      `c${n}`,
+      node('StringConcatenate', { string_a: n === 999 ? 'a cat' : [`c${n + 1}`, 0], string_b: '-', delimiter: '' }),
+    ])
+    const encoders = (title?: string) =>
+      Array.from({ length: 1_000 }, (_, n) => [
+        `e${n}`,
+        node('CLIPTextEncode', { text: [`c${n}`, 0], clip: ['4', 1] }, title),
+      ])
+    const joined = Array.from({ length: 1_000 }, (_, n) => [
+      `k${n}`,
+      node('ConditioningCombine', { conditioning_1: [`e${n}`, 0], conditioning_2: [n === 999 ? 'e0' : `k${n + 1}`, 0] }),
+    ])
+    const graph = (title?: string) => ({
+      ...textToImage({ '3': sampler({ positive: ['k0', 0] }) }),
+      ...Object.fromEntries([...row, ...encoders(title), ...joined]),
+    })
+    expect(refusal(graph('prompt'))).toBe(
+      '1000 nodes have the title "prompt", and at most 50 may: leave it to the one that is meant, and export the workflow again.',
+    )
+    expect(refusal(graph())).toContain('comes from more than 200 texts: join some of them')
+  })
+
   it('of the most nodes is read as any other', () => {
     const long = { ...chain(4_990, ['8', 0]), '9': saved(['c4989', 0]) }
     expect(bound(textToImage(long)).binding.keep).toHaveLength(4_996)
