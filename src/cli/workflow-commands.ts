@@ -4,10 +4,11 @@ import type { WorkflowReport } from '../core/operator/workflow-models.js'
 import { operatorModelStore } from '../db/operator/catalog.js'
 import { nodeClasses } from '../inference/comfyui/node-classes.js'
 import type { BoundWorkflow } from '../inference/comfyui/workflow/bind-workflow.js'
+import { serverLimits } from '../inference/comfyui/workflow/number-limits.js'
 import { classesOf, fitted } from '../inference/comfyui/workflow/server-lacks.js'
 import { workflowDocument } from '../inference/comfyui/workflow/workflow-definition.js'
 import { createServerHttp, parseServerUrl } from '../inference/server-http.js'
-import { refusalOf } from '../process/model-entry.js'
+import { limitsWithinApi, refusalOf } from '../process/model-entry.js'
 import { boundWorkflow, defaultsOf, WORKFLOW_PARAMETERS, workflowReport } from '../process/workflow-report.js'
 import { type FindConfig, withOperator } from './connection.js'
 import { readText } from './json-file.js'
@@ -30,8 +31,8 @@ export function workflowCommands(program: Command, find: FindConfig, print: (ans
     .action(async (file, { allowNode = [], server }) => {
       const source = await readText(file, { what: 'a workflow', orPicture: true })
       const bound = boundWorkflow(source, allowNode)
-      const lacks = server === undefined ? undefined : await lacksOf(bound, server)
-      const entry = entryOf(file, allowNode, await freeId(find))
+      const { lacks, limits } = server === undefined ? {} : await askServer(bound, server)
+      const entry = { ...entryOf(file, allowNode, await freeId(find)), ...(limits && { limits }) }
       const refused = await refusalOf(entry, source)
       print(answerOf(bound, { lacks, entry, refused, importFile: join(parse(file).dir, 'models.json') }))
     })
@@ -57,8 +58,8 @@ const entryOf = (file: string, allowNodes: readonly string[], id: number) => ({
   ...(allowNodes.length > 0 && { allow_nodes: allowNodes }),
 })
 
-/** What a server lacks for the workflow, a sentence each. @throws OperatorError where it cannot be asked */
-async function lacksOf(bound: BoundWorkflow, url: string): Promise<readonly string[]> {
+/** What a server lacks for the workflow, a sentence each, and what its nodes take. @throws OperatorError where it cannot be asked */
+async function askServer(bound: BoundWorkflow, url: string) {
   const http = createServerHttp(parseServerUrl(/^\w+\+/.test(url) ? url : `comfyui+${url}`))
   const workflow = workflowDocument(bound, bound.binding.scale ?? 1)
   const { signal } = new AbortController()
@@ -68,7 +69,7 @@ async function lacksOf(bound: BoundWorkflow, url: string): Promise<readonly stri
     if (reply.status !== 200) throw new Error(`it answered ${reply.status}`)
     const fit = fitted(workflow, await nodeClasses(http).look(classesOf(workflow), signal, ANSWER_MS))
     if (!fit) throw new Error('it did not say in time which node classes it has')
-    return fit.lacks
+    return { lacks: fit.lacks, limits: limitsWithinApi(serverLimits(fit.workflow)) }
   } catch (error) {
     throw new OperatorError(`${http.name} can't be asked: ${(error as Error).message}. Check that ComfyUI runs there.`)
   } finally {

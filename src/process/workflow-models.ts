@@ -26,7 +26,7 @@ export const workflowModels = (db: Database): WorkflowModels => ({
       ...{ id: version.id, name: version.name, model_name: version.modelName, base_model: version.baseModel },
       ...{ nsfw: version.nsfw, credits_per_image: version.creditsPerImage, scale: version.scale },
       ...{ type: existing?.type ?? 'Workflow', allow_nodes: allowNodes, workflow_file: 'of the form' },
-      // An import replaces all parameters, and a workflow has no limits of its own.
+      // An import replaces all parameters.
       ...(kept?.limits && { limits: kept.limits }),
       ...(existing && isDefinition(existing.filename) && { filename: existing.filename }),
     }

@@ -1,4 +1,5 @@
 /** How a workflow is read, for the command line and the console. */
+import type { Range } from '../core/catalog/model-parameters.js'
 import { AppError } from '../core/errors.js'
 import { SIZE_STEP } from '../core/generations/generation.js'
 import type { WorkflowReport } from '../core/operator/workflow-models.js'
@@ -38,6 +39,7 @@ export function workflowReport(bound: BoundWorkflow): WorkflowReport {
       title: 'Defaults',
       lines: Object.entries(defaultsOf(bound)).map(([name, value]) => `${name}: ${JSON.stringify(value)}`),
     },
+    { title: 'Limits', lines: Object.entries(bound.limits).map(([name, it]) => spanOf(snakeCase(name), it)) },
     { title: 'Sizes', lines: sizesOf(bound) },
     { title: 'Without effect', lines: fixed.map(({ why }) => why) },
     { title: 'Node classes', lines: needs.classes.map(({ class: name }) => name) },
@@ -55,6 +57,8 @@ export function workflowReport(bound: BoundWorkflow): WorkflowReport {
     sections: sections.filter(({ lines }) => lines.length > 0),
   }
 }
+
+const spanOf = (name: string, { min, max }: Range) => `${name}: from ${min} to ${max}, what its node takes`
 
 function sizesOf({ graph, binding: { scale, scaledWidth, scaledHeight }, sizeMultiple }: BoundWorkflow): string[] {
   const later = [...new Set([...scaledWidth, ...scaledHeight].map(([node]) => node))].map((id) => named(graph, id))

@@ -148,6 +148,23 @@ describe('models import', () => {
       })
     })
 
+    it('limits the steps to those that its scheduler takes, unless the entry says others', async () => {
+      const turbo = textToImage({
+        '3': node('SamplerCustom', {
+          ...{ add_noise: true, noise_seed: 1, cfg: 1, model: ['4', 0], positive: ['6', 0], negative: ['7', 0] },
+          ...{ sampler: ['10', 0], sigmas: ['11', 0], latent_image: ['5', 0] },
+        }),
+        '10': node('KSamplerSelect', { sampler_name: 'euler_ancestral' }),
+        '11': node('SDTurboScheduler', { steps: 1, denoise: 1, model: ['4', 0] }),
+      })
+      await importing([{ ...FLUX, workflow: turbo }])
+      expect(await listed(301)).toMatchObject({ limits: { steps: { min: 1, max: 10 } } })
+      await importing([{ ...FLUX, workflow: turbo, limits: { steps: { min: 1, max: 4 } } }])
+      expect(await listed(301)).toMatchObject({ limits: { steps: { min: 1, max: 4 } } })
+      await importing([{ ...FLUX, workflow: turbo, limits: null }])
+      expect(await listed(301)).not.toHaveProperty('limits')
+    })
+
     it('from a file beside it, under the name that it says, and with what it says itself', async () => {
       await writeFile(join(easel.storage, 'krea.json'), JSON.stringify(graph({ sampler_name: 'res_multistep' })))
       const own = { defaults: { steps: 6, width: 1024 }, limits: { steps: { min: 4, max: 12 } }, ignored: ['steps'] }

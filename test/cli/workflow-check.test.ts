@@ -88,6 +88,16 @@ describe('workflow check', () => {
     onTestFinished(gpu.close)
     const has = await easel.run(check('b-lora', '--server', gpu.url))
     expect([has.code, has.stdout]).toEqual([0, expect.stringContaining('\nThe server has all that it needs.\n')])
+    expect((await easel.json(check('b-lora', '--server', gpu.url))).entry).not.toHaveProperty('limits')
+    const size = { min: 64, max: 1020 }
+    Object.assign(gpu.nodes.KSampler ?? {}, { steps: { min: 0, max: 40 }, cfg: { min: 0.5, max: 100 } })
+    Object.assign(gpu.nodes.EmptyLatentImage ?? {}, { width: size, height: size })
+    expect((await easel.json(check('b-lora', '--server', gpu.url))).entry).toMatchObject({
+      limits: {
+        ...{ steps: { min: 1, max: 40 }, cfg_scale: { min: 0.5, max: 30 } },
+        ...{ width: { min: 256, max: 1016 }, height: { min: 256, max: 1016 } },
+      },
+    })
     Object.assign(gpu.nodes.LoraLoader ?? {}, { lora_name: [] })
     const lacks = await easel.run(check('b-lora', '--server', gpu.inferenceUrl))
     expect(lacks.code).toBe(1)

@@ -12,6 +12,7 @@ import { createDownloads, endFailure, executionFailure, fetchImages } from './pr
 import { submitOnce } from './prompt-submission.js'
 import { createProgress, createServerEvents, type ServerEvent } from './server-events.js'
 import { adviceOnFiles } from './temporary-files.js'
+import { requireTaken } from './workflow/number-limits.js'
 
 const TIMES = {
   /** Between two polls of whether a prompt has ended. */
@@ -61,7 +62,8 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     queues: ({ version }) => interruptsById(version),
     lacking: () => ['ComfyUI draws checkpoints without options: import a workflow that has them.'],
     runsOf: (seeds) => [seeds],
-    infer: (asked, call) => {
+    infer: async (asked, call) => {
+      if ('workflow' in asked.model) requireTaken(http.name, asked.model.workflow, asked.request)
       const graph = graphOf(asked.request, asked.model, asked.sampler)
       return infer({ ...asked, http, graph }, { ...call, ...TIMES, ...options, events, finishLater, inOrder })
     },

@@ -26,7 +26,10 @@ const branching = z.tuple([
   z.object({ options: z.array(z.object({ key: z.string(), inputs: inputsOfClass.partial() })) }),
 ])
 
-const wholeNumber = z.tuple([z.literal('INT'), z.object({ min: z.number().nullish(), max: z.number() })], z.unknown())
+const number = z.tuple(
+  [z.enum(['INT', 'FLOAT']), z.object({ min: z.number().nullish(), max: z.number().nullish() })],
+  z.unknown(),
+)
 
 /** The numbers that an input takes, both ends among them. */
 export interface Range {
@@ -42,7 +45,7 @@ export interface NodeClass {
   readonly choices: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** By the name of an input that is a choice: what each choice needs, whose names begin with its own and a dot. */
   readonly branches: ReadonlyMap<string, ReadonlyMap<string, NodeClass>>
-  /** By the name of an input that takes whole numbers. */
+  /** By the name of an input that takes numbers; an end that the server does not say is infinite. */
   readonly ranges: ReadonlyMap<string, Range>
 }
 
@@ -65,8 +68,9 @@ function classOf(required: Readonly<Record<string, unknown>>, optional: object, 
     return listed ? [[input, new Map(listed.map((choice) => [slashed(choice), choice]))] as const] : []
   })
   const ranges = specs.flatMap(([input, spec]) => {
-    const [, limits] = wholeNumber.safeParse(spec).data ?? []
-    return limits ? [[input, { min: limits.min ?? 0, max: limits.max }] as const] : []
+    const [, limits] = number.safeParse(spec).data ?? []
+    const { min, max } = limits ?? {}
+    return limits ? [[input, { min: min ?? -Infinity, max: max ?? Infinity }] as const] : []
   })
   const keys = branches.map(
     ([input, options]) => [input, new Map([...options.keys()].map((key) => [slashed(key), key]))] as const,

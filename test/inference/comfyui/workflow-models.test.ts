@@ -178,6 +178,20 @@ describe('what a server lacks for a workflow', () => {
   })
 })
 
+it.each([
+  ['KSampler', 'steps', { min: 1, max: 10 }, { steps: 11 }, 'steps must be at most 10 for this model.'],
+  ['KSampler', 'cfg', { min: 2, max: 9 }, { cfgScale: 1.5 }, 'cfg_scale must be at least 2 for this model.'],
+  ['EmptyLatentImage', 'width', { min: 16, max: 64 }, { width: 72 }, 'width must be at most 64 for this model.'],
+])('a number that a node is refused with is not sent: %s.%s', async (name, input, range, more, sentence) => {
+  const { standIn, generate } = await given()
+  Object.assign(standIn.nodes[name] ?? {}, { [input]: range })
+  const usual = { model: FLUX, width: 64, height: 64, steps: 5, cfgScale: 3 }
+  const { kind, publicMessage } = await failureOf(generate({ ...usual, ...more }))
+  expect({ kind, publicMessage }).toEqual({ kind: 'unsupported', publicMessage: sentence })
+  expect(standIn.asked()).toEqual([])
+  expect(await generate(usual)).toHaveLength(1)
+})
+
 it('a checkpoint with options is not for ComfyUI, which is said', async () => {
   const { capabilities } = await givenBackend({}, { definitions: async () => [optionsOf('pony@1', { clip_skip: 2 })] })
   const { models, lacks } = await capabilities()

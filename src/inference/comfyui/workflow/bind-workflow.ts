@@ -4,6 +4,7 @@ import { bindCfg, bindSampler, bindSeed, bindSteps, type Fixed, partsOf } from '
 import { bindSize, scaleOf } from './bind-size.js'
 import { bindTexts } from './bind-texts.js'
 import { idleTitles } from './node-titles.js'
+import { type NumberLimits, ownLimits } from './number-limits.js'
 import {
   checkImageTitles,
   checkKept,
@@ -62,6 +63,8 @@ export interface BoundWorkflow {
   }
   /** The server rounds widths and heights that are no multiples of it. */
   readonly sizeMultiple: number
+  /** Of the numbers that are written, what ComfyUI's own nodes take. */
+  readonly limits: NumberLimits
   /** Easel's parameters that have no effect, each with the reason. */
   readonly fixed: Fixed[]
   readonly needs: Needs
@@ -119,6 +122,7 @@ export function bindWorkflow(file: WorkflowGraph, { allowNodes = [], outputClass
     fixed: fixedOf({ cfg, steps, sampler, hasNegative: texts.negative.length > 0 }),
     needs: needsOf(kept),
     sizeMultiple: size.multiple,
+    limits: ownLimits(kept, binding),
     notes: [
       ...leftOut.map((id) => `${named(graph, id)} is left out, because it saves another image.`),
       ...[...idleTitles(graph, kept), ...samplerNotes, ...texts.notes, ...size.notes, ...seed.notes],

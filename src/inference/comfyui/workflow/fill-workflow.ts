@@ -20,8 +20,8 @@ export interface Workflow extends Pick<BoundWorkflow, 'graph'> {
   readonly binding: Omit<Binding, 'scale'>
   /** What the file itself draws, from which other sizes and steps are scaled. */
   readonly defaults: Pick<BoundWorkflow['defaults'], 'width' | 'height' | 'steps'>
-  /** By the slot of a seed: what the server says that this node takes; it refuses others. */
-  readonly seedRanges?: ReadonlyMap<string, Range>
+  /** By the slot of a number that is written: what the server says that this node takes; it refuses others. */
+  readonly ranges?: ReadonlyMap<string, Range>
 }
 
 /** One prompt for ComfyUI. */
@@ -43,7 +43,7 @@ export interface Graph {
  * @param sampler undefined where the workflow's own stays
  */
 export function fillWorkflow(
-  { graph, binding, defaults, seedRanges }: Workflow,
+  { graph, binding, defaults, ranges }: Workflow,
   asked: GenerationParameters,
   sampler: ServerSampler | undefined,
   seeds: readonly number[],
@@ -62,7 +62,7 @@ export function fillWorkflow(
       if (nodes.has(nameOf(id))) continue
       const filled = Object.entries(inputs).map(([input, value]) => {
         const key = keyOf([id, input])
-        if (seedSlots.has(key)) return [input, within(seedRanges?.get(key), seed)]
+        if (seedSlots.has(key)) return [input, within(ranges?.get(key), seed)]
         if (values.has(key)) return [input, values.get(key)]
         const wire = wireOf(value)
         return [input, wire ? [nameOf(wire[0]), wire[1]] : value]
@@ -87,10 +87,10 @@ export function fillWorkflow(
   }
 }
 
-const keyOf = (slot: Slot) => JSON.stringify(slot)
+export const keyOf = (slot: Slot) => JSON.stringify(slot)
 
 /** A seed that is too large begins anew: the same one becomes the same each time. */
-function within({ min, max }: Range = { min: 0, max: Number.POSITIVE_INFINITY }, seed: number): number {
+function within({ min, max }: Range = { min: 0, max: Infinity }, seed: number): number {
   if (seed >= min && seed <= max) return seed
   const first = Math.max(min, 0)
   return first + (seed % (max - first + 1))

@@ -1,9 +1,10 @@
 /** Whether a server can draw with a workflow. */
 import { type NodeClass, slashed } from '../node-classes.js'
+import { keyOf } from './fill-workflow.js'
 import { nestedFiles, withFiles } from './nested-files.js'
 import { numberOf } from './node-values.js'
 import type { WorkflowDocument } from './workflow-definition.js'
-import { named, type Slot, shown, type WorkflowGraph, type WorkflowNode, wireOf } from './workflow-graph.js'
+import { named, shown, type WorkflowGraph, type WorkflowNode, wireOf } from './workflow-graph.js'
 
 /** Null for a class that the server does not have; undefined where that is not known now. */
 export type ClassOf = (name: string) => NodeClass | null | undefined
@@ -38,7 +39,7 @@ const loadersOf = ({ class_type, inputs }: WorkflowNode): string[] =>
   )
 
 /**
- * The workflow with the server's own spelling of files and the seeds that its nodes take, and what the server lacks, a sentence each. Undefined while not
+ * The workflow with the server's own spelling of files and the numbers that its nodes take, and what the server lacks, a sentence each. Undefined while not
  * all that is needed is known.
  */
 export function fitted(document: WorkflowDocument, classOf: ClassOf) {
@@ -81,13 +82,14 @@ export function fitted(document: WorkflowDocument, classOf: ClassOf) {
     })
     graph[id] = { ...node, inputs: Object.fromEntries(inputs) }
   }
-  const seedRanges = new Map(
-    document.binding.seed.flatMap(([id, input]) => {
+  const { seed, steps, cfg, width, height } = document.binding
+  const ranges = new Map(
+    [...seed, ...steps, ...cfg, ...width, ...height].flatMap(([id, input]) => {
       const range = classOf(graph[id]?.class_type ?? '')?.ranges.get(input)
       return range ? [[keyOf([id, input]), range] as const] : []
     }),
   )
-  return { workflow: { ...document, graph, seedRanges }, lacks }
+  return { workflow: { ...document, graph, ranges }, lacks }
 }
 
 /** The files that the server lists for a field in an object, also by their name without a folder where only one has it. */
@@ -117,8 +119,6 @@ function chosen(its: NodeClass, inputs: Readonly<Record<string, unknown>>): Pick
     choices: new Map([...its.choices, ...inner.flatMap(({ choices }) => [...choices])]),
   }
 }
-
-const keyOf = (slot: Slot) => JSON.stringify(slot)
 
 /** Newer nodes have inputs that grow; their names begin with its own and a dot. */
 const isGiven = (inputs: object, input: string) =>

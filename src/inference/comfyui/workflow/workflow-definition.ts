@@ -53,6 +53,7 @@ export function modelOfWorkflow(
         ...Object.fromEntries(ignored.flatMap((name) => (name in UNCHOSEN ? [[name, UNCHOSEN[name]]] : []))),
         ...defaults,
       },
+      ...(Object.keys(bound.limits).length > 0 && { limits: bound.limits }),
       ...(ignored.length > 0 && { ignored }),
       ...(bound.sizeMultiple > SIZE_STEP && { sizeMultiple: bound.sizeMultiple }),
       ...(its !== 1 && { scale: its }),

@@ -35,6 +35,8 @@ export const generationRefusals: readonly (readonly [english: string, german: st
   ],
   ['{name} must be an integer from {} to {}.', '{}: Gib eine ganze Zahl von {} bis {} ein.'],
   ['{name} must be a number from {} to {}.', '{}: Gib eine Zahl von {} bis {} ein.'],
+  ['{name} must be at most {} for this model.', '{}: Höchstens {} ist möglich mit diesem Modell.'],
+  ['{name} must be at least {} for this model.', '{}: Mindestens {} ist nötig mit diesem Modell.'],
   ['{name} must be from {} to {} for {} {}.', '{}: Von {} bis {} ist möglich mit {} {}.'],
   ['{name} must be a multiple of {} for {} {}.', '{}: Gib ein Vielfaches von {} ein, so verlangt es {} {}.'],
   ['{name} must be a multiple of {}.', '{}: Gib ein Vielfaches von {} ein.'],

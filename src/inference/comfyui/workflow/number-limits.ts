@@ -1,0 +1,55 @@
+/** What the nodes of a workflow take of the numbers that are written into them. */
+import type { InferenceRequest } from '../../../core/generations/run/backend.js'
+import { snakeCase } from '../../../lib/names.js'
+import { unsupported } from '../../backend-failure.js'
+import type { Range } from '../node-classes.js'
+import type { Binding } from './bind-workflow.js'
+import { keyOf, type Workflow } from './fill-workflow.js'
+import { nodeAt, type Slot, type WorkflowGraph } from './workflow-graph.js'
+
+/** The API's parameters, each with its name in a binding. */
+const BOUND = { steps: 'steps', cfgScale: 'cfg', width: 'width', height: 'height' } as const
+
+export type NumberLimits = Partial<Record<keyof typeof BOUND, Range>>
+
+/** By the parameter, what all nodes take into which it is written; only for those of which that is known. */
+export function limitsOf(
+  binding: Pick<Binding, 'steps' | 'cfg' | 'width' | 'height'>,
+  rangeAt: (slot: Slot) => Range | undefined,
+): NumberLimits {
+  const found = Object.entries(BOUND).flatMap(([parameter, name]) => {
+    const ranges = binding[name].map(rangeAt).filter((it) => it !== undefined)
+    const limits = { min: Math.max(...ranges.map(({ min }) => min)), max: Math.min(...ranges.map(({ max }) => max)) }
+    return ranges.length > 0 ? [[parameter, limits] as const] : []
+  })
+  return Object.fromEntries(found)
+}
+
+/** Inputs of ComfyUI's own nodes that take less than the API does. */
+const OWN: Readonly<Record<string, Range>> = {
+  'SDTurboScheduler steps': { min: 1, max: 10 },
+  'OptimalStepsScheduler steps': { min: 3, max: 1000 },
+  'GITSScheduler steps': { min: 2, max: 1000 },
+}
+
+/** The limits that are known without a server. */
+export const ownLimits = (graph: WorkflowGraph, binding: Parameters<typeof limitsOf>[0]): NumberLimits =>
+  limitsOf(binding, ([id, input]) => OWN[`${nodeAt(graph, id)?.class_type} ${input}`])
+
+/** The limits that a server has told. */
+export const serverLimits = ({ binding, ranges }: Workflow): NumberLimits =>
+  limitsOf(binding, (slot) => ranges?.get(keyOf(slot)))
+
+/** @throws BackendError `unsupported` for a number that a node would be refused with */
+export function requireTaken(server: string, workflow: Workflow, request: InferenceRequest): void {
+  for (const [parameter, { min, max }] of Object.entries(serverLimits(workflow))) {
+    const value = request[parameter as keyof NumberLimits]
+    if (value >= min && value <= max) continue
+    const [name, bounds] = [snakeCase(parameter), value < min ? `at least ${min}` : `at most ${max}`]
+    throw unsupported(
+      server,
+      `takes ${name} of ${bounds} in the workflow: add such limits to the model version, and no request can ask for others`,
+      `${name} must be ${bounds} for this model.`,
+    )
+  }
+}
