@@ -229,7 +229,7 @@ function merged(its: Entry, { defaults, limits, ignored, sizeMultiple, scale }: 
 }
 
 const SIDES = { min: MIN_SIDE, max: MAX_SIDE, step: SIZE_STEP }
-const API_LIMITS = {
+const API_LIMITS: Record<string, Range & { readonly step?: number }> = {
   ...{ steps: PERSONAL_LIMITS.steps, cfg_scale: PERSONAL_LIMITS.cfg_scale, width: SIDES, height: SIDES },
 }
 

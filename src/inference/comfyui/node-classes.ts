@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { withTimeLimit } from '../../lib/abort-signals.js'
 import type { ServerHttp } from '../server-http.js'
+import { parsedJson } from '../server-reply.js'
 import { readJson } from './prompt-history.js'
+import { FILE } from './workflow/nested-files.js'
 
 const names = z.array(z.string())
 
@@ -45,6 +47,8 @@ export interface NodeClass {
   readonly choices: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** By the name of an input that is a choice: what each choice needs, whose names begin with its own and a dot. */
   readonly branches: ReadonlyMap<string, ReadonlyMap<string, NodeClass>>
+  /** By the name of an input that must be there: what ComfyUI's editor writes there at first. */
+  readonly defaults: ReadonlyMap<string, unknown>
   /** By the name of an input that takes numbers; an end that the server does not say is infinite. */
   readonly ranges: ReadonlyMap<string, Range>
 }
@@ -72,6 +76,10 @@ function classOf(required: Readonly<Record<string, unknown>>, optional: object, 
     const { min, max } = limits ?? {}
     return limits ? [[input, { min: min ?? -Infinity, max: max ?? Infinity }] as const] : []
   })
+  const defaults = Object.entries(required).flatMap(([input, spec]) => {
+    const value = defaultOf(spec)
+    return value === undefined ? [] : [[`${before}${input}`, value] as const]
+  })
   const keys = branches.map(
     ([input, options]) => [input, new Map([...options.keys()].map((key) => [slashed(key), key]))] as const,
   )
@@ -79,8 +87,19 @@ function classOf(required: Readonly<Record<string, unknown>>, optional: object, 
     required: Object.entries(required).flatMap(([input, spec]) => (isNeeded(spec) ? [`${before}${input}`] : [])),
     choices: new Map([...lists, ...keys]),
     branches: new Map(branches),
+    defaults: new Map(defaults),
     ranges: new Map(ranges),
   }
+}
+
+const withDefault = z.tuple([z.unknown(), z.object({ default: z.union([z.string(), z.number(), z.boolean()]) })])
+
+/** The one that is said, or the first of a list that is none of files. */
+function defaultOf(spec: unknown): unknown {
+  const said = withDefault.safeParse(spec).data?.[1].default
+  const listed = choices.safeParse(spec).data
+  if (said !== undefined) return listed && !listed.includes(`${said}`) ? undefined : said
+  return listed?.some((it) => FILE.test(it)) ? undefined : listed?.[0]
 }
 
 /** What may grow from none is not needed. */
@@ -88,6 +107,8 @@ const isNeeded = (spec: unknown): boolean => growing.safeParse(spec).data?.[1].t
 
 // Read once, when the server has answered: lists have thousands of files, and workflows are compared every few seconds.
 export const describedClass = nodeClass.transform(({ input: { required, optional } }) => classOf(required, optional))
+
+const classesByName = z.record(z.string(), z.unknown())
 
 /** A class is asked for anew after this time: files may have come, and a restart may have brought other nodes. */
 const FRESH_MS = 30_000
@@ -104,9 +125,16 @@ export function nodeClasses(http: ServerHttp) {
 
   const ask = async (name: string, signal: AbortSignal) => {
     const reply = await http.get(`/object_info/${encodeURIComponent(name)}`, signal)
-    const found = readJson(http.name, reply, z.record(z.string(), z.unknown()))
-    const is = Object.hasOwn(found, name) ? describedClass.parse(found[name]) : undefined
+    const found = readJson(http.name, reply, classesByName)
+    const is = Object.hasOwn(found, name) ? describedClass.parse(found[name]) : await replaced(name, signal)
     known.set(name, { is, askedAt: performance.now() })
+  }
+
+  /** Newer servers put another class in the place of one that they no longer have: it takes what is there. */
+  const replaced = async (name: string, signal: AbortSignal): Promise<NodeClass | undefined> => {
+    const { status, text } = await http.get('/node_replacements', signal)
+    const others = (status === 200 ? parsedJson(text, classesByName) : undefined) ?? {}
+    return Object.hasOwn(others, name) ? classOf({}, {}) : undefined
   }
 
   return {

@@ -111,13 +111,36 @@ describe('what a server lacks for a workflow', () => {
     },
   )
 
-  it('is said for an input that its version of a node needs', async () => {
+  it('is said for an input that its version of a node needs, unless the editor would fill it in', async () => {
     const { standIn, capabilities } = await given()
-    Object.assign(standIn.nodes.UNETLoader as object, { device: ['gpu', 'cpu'] })
+    Object.assign(standIn.nodes.VAELoader as object, { dtype: ['gpu', 'cpu'] })
+    Object.assign(standIn.nodes.UNETLoader as object, { device: 'LINK' })
     expect((await capabilities()).lacks?.get(FLUX)).toEqual([
       'Its "UNETLoader" (UNETLoader, node 4) needs device, which the workflow does not have: export the workflow from this server\'s ComfyUI, and import it again.',
     ])
   })
+
+  it('is found out anew where a newer version of a node has one input more, which then gets what the editor would write', async () => {
+    const { standIn, generate, nodes } = await given()
+    await generate({ model: FLUX })
+    Object.assign(standIn.nodes.VAELoader as object, { device: ['gpu', 'cpu'] })
+    expect((await failureOf(generate({ model: FLUX }))).kind).toBe('model_missing')
+    await generate({ model: FLUX })
+    expect(nodes()['12']?.inputs).toEqual({ vae_name: 'ae.safetensors', device: 'gpu' })
+  })
+
+  it.each([
+    ['new', []],
+    ['0.3.64', ['It has no node class "ConditioningAverage"']],
+  ] as const)(
+    'is nothing where the server itself puts another class in the place of one (%s)',
+    async (version, said) => {
+      const average = node('ConditioningAverage ', { conditioning_to: ['6', 0], conditioning_from: ['6', 0] })
+      const graph = { ...SPLIT, '3': sampler({ model: ['10', 0], positive: ['40', 0] }), '40': average }
+      const { capabilities } = await given(graph, { version, loads: LOADS })
+      expect((await capabilities()).lacks?.get(FLUX) ?? []).toEqual(said.map((it) => expect.stringContaining(it)))
+    },
+  )
 
   it('is nothing where only the slashes of a path differ, and the server gets its own spelling', async () => {
     const { generate, nodes } = await given(SPLIT, { loads: { ...LOADS, unet: ['flux\\dev.safetensors'] } })
@@ -135,7 +158,7 @@ describe('what a server lacks for a workflow', () => {
     [
       'an input',
       'VAELoader',
-      (nodes: Record<string, object>) => Object.assign(nodes.VAELoader ?? {}, { device: ['gpu'] }),
+      (nodes: Record<string, object>) => Object.assign(nodes.VAELoader ?? {}, { device: 'LINK' }),
     ],
   ])('while work waits, such as %s, is no fault of the generation, and is found out anew', async (_, name, take) => {
     const { standIn, generate, capabilities } = await given()

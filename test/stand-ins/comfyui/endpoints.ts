@@ -46,6 +46,8 @@ export function answer(
       })
     case 'GET /object_info':
       return ok(objectInfo(nodes, second ?? '', version))
+    case 'GET /node_replacements':
+      return version === 'new' ? ok({ 'ConditioningAverage ': [{ new_node_id: 'ConditioningAverage' }] }) : NOT_FOUND
     case 'GET /history':
       return ok(withoutStatus(queue.history(second ?? ''), version))
     case 'POST /history':

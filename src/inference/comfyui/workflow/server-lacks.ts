@@ -1,7 +1,7 @@
 /** Whether a server can draw with a workflow. */
 import { type NodeClass, slashed } from '../node-classes.js'
 import { keyOf } from './fill-workflow.js'
-import { nestedFiles, withFiles } from './nested-files.js'
+import { FILE, nestedFiles, nestedNames, withFiles } from './nested-files.js'
 import { numberOf } from './node-values.js'
 import type { WorkflowDocument } from './workflow-definition.js'
 import { named, shown, type WorkflowGraph, type WorkflowNode, wireOf } from './workflow-graph.js'
@@ -34,7 +34,10 @@ const loaderOf = (...names: readonly string[]) =>
 const loadersOf = ({ class_type, inputs }: WorkflowNode): string[] =>
   Object.entries(inputs).flatMap(([input, value]) =>
     typeof value === 'object' && !wireOf(value)
-      ? nestedFiles(value).flatMap(({ key }) => loaderOf(key, input, class_type)?.[1] ?? [])
+      ? [
+          ...nestedFiles(value).flatMap(({ key }) => loaderOf(key, input, class_type)?.[1] ?? []),
+          ...nestedNames(value).flatMap(({ key }) => (isLora(key, input, class_type) ? ['LoraLoader'] : [])),
+        ]
       : [],
   )
 
@@ -55,31 +58,41 @@ export function fitted(document: WorkflowDocument, classOf: ClassOf) {
       )
       continue
     }
-    const { required, choices } = chosen(its, node.inputs)
-    for (const input of required)
-      if (!isGiven(node.inputs, input))
+    const { required, choices, defaults } = chosen(its, node.inputs)
+    const missing = required.filter((input) => !isGiven(node.inputs, input))
+    for (const input of missing)
+      if (!defaults.has(input))
         lacks.push(
           `Its ${named(document.graph, id)} needs ${shown(input)}, which the workflow does not have: export the workflow from this server's ComfyUI, and import it again.`,
         )
     const spelled = (input: string, value: unknown, listed: ReadonlyMap<string, string>): unknown => {
-      const choice = listed.get(slashed(String(value))) ?? sameNumber(listed, value)
+      const choice = listed.get(slashed(String(value))) ?? sameNumber(listed, value) ?? fileIn(listed, value)
       if (choice === undefined) lacks.push(lackOf(document.graph, id, input, value, [...listed.values()]))
       return choice ?? value
     }
-    const inputs = Object.entries(node.inputs).map(([input, value]) => {
+    const files = (key: string, input: string) => filesAt(classOf, key, input, node.class_type)
+    const withSpelling = (input: string, value: unknown): unknown => {
       const listed = choices.get(input)
-      if (written.has(keyOf([id, input])) || wireOf(value)) return [input, value]
-      if (listed?.size === 0 && isOwnChoice(node.inputs, input)) return [input, value]
+      if (written.has(keyOf([id, input])) || wireOf(value)) return value
+      if (listed?.size === 0 && isOwnChoice(node.inputs, input)) return value
+      // ComfyUI's editor wraps a list, which would else be a wire.
+      if (listed && isWrapped(value)) return { __value__: withSpelling(input, value.__value__) }
       // Several may be chosen of one list.
-      if (listed && Array.isArray(value)) return [input, value.map((it) => spelled(input, it, listed))]
-      if (listed) return [input, spelled(input, value, listed)]
-      return [
-        input,
-        withFiles(value, (key, file) =>
-          spelled(input, file, filesAt(classOf, key, input, node.class_type) ?? new Map([[slashed(file), file]])),
-        ),
-      ]
-    })
+      if (listed && Array.isArray(value)) return value.map((it) => spelled(input, it, listed))
+      if (listed) return spelled(input, value, listed)
+      for (const { key, file: name } of nestedNames(value)) {
+        const loras = isLora(key, input, node.class_type) ? files(key, input) : undefined
+        if (loras && !hasLora(loras, name)) lacks.push(lackOf(document.graph, id, input, name, [...loras.values()]))
+      }
+      return withFiles(value, (key, file) =>
+        spelled(input, file, files(key, input) ?? new Map([[slashed(file), file]])),
+      )
+    }
+    const inputs = [
+      ...Object.entries(node.inputs).map(([input, value]) => [input, withSpelling(input, value)]),
+      // As the editor would fill them in: a newer version of the node may have more inputs.
+      ...missing.flatMap((input) => (defaults.has(input) ? [[input, defaults.get(input)]] : [])),
+    ]
     graph[id] = { ...node, inputs: Object.fromEntries(inputs) }
   }
   const { seed, steps, cfg, width, height } = document.binding
@@ -92,24 +105,32 @@ export function fitted(document: WorkflowDocument, classOf: ClassOf) {
   return { workflow: { ...document, graph, ranges }, lacks }
 }
 
-/** The files that the server lists for a field in an object, also by their name without a folder where only one has it. */
+/** The files that the server lists for a field in an object. */
 function filesAt(classOf: ClassOf, ...names: readonly [key: string, input: string, name: string]) {
   const [, loader, at] = loaderOf(...names) ?? []
-  const listed = loader && at ? classOf(loader)?.choices.get(at) : undefined
-  return listed && new Map([...baseNames(listed), ...listed])
+  return loader && at ? classOf(loader)?.choices.get(at) : undefined
 }
 
-function baseNames(listed: ReadonlyMap<string, string>): Map<string, string> {
-  const byName = new Map<string, string[]>()
-  for (const [path, own] of listed) {
-    const name = path.replace(/^.*\//, '')
-    byName.set(name, [...(byName.get(name) ?? []), own])
-  }
-  return new Map([...byName].flatMap(([name, [own, another]]) => (own && !another ? [[name, own] as const] : [])))
+const isLora = (...names: readonly string[]) => loaderOf(...names)?.[1] === 'LoraLoader'
+
+/** By its name without a folder, if only one has it. */
+function fileIn(listed: ReadonlyMap<string, string>, value: unknown): string | undefined {
+  if (typeof value !== 'string' || !FILE.test(value) || /[\\/]/.test(value)) return undefined
+  const [own, another] = [...listed].flatMap(([path, own]) => (path.endsWith(`/${value}`) ? [own] : []))
+  return another === undefined ? own : undefined
 }
+
+const hasLora = (listed: ReadonlyMap<string, string>, name: string): boolean =>
+  [...listed.keys()].some((path) => `/${path.replace(FILE, '')}`.endsWith(`/${slashed(name)}`))
+
+const isWrapped = (value: unknown): value is { readonly __value__: unknown } =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, '__value__')
 
 /** What a node needs and may choose from, with what depends on what it has chosen. */
-function chosen(its: NodeClass, inputs: Readonly<Record<string, unknown>>): Pick<NodeClass, 'required' | 'choices'> {
+function chosen(
+  its: NodeClass,
+  inputs: Readonly<Record<string, unknown>>,
+): Pick<NodeClass, 'required' | 'choices' | 'defaults'> {
   const inner = [...its.branches].flatMap(([input, options]) => {
     const branch = options.get(String(inputs[input]))
     return branch ? [chosen(branch, inputs)] : []
@@ -117,6 +138,7 @@ function chosen(its: NodeClass, inputs: Readonly<Record<string, unknown>>): Pick
   return {
     required: [...its.required, ...inner.flatMap(({ required }) => required)],
     choices: new Map([...its.choices, ...inner.flatMap(({ choices }) => [...choices])]),
+    defaults: new Map([...its.defaults, ...inner.flatMap(({ defaults }) => [...defaults])]),
   }
 }
 
@@ -133,11 +155,27 @@ const sameNumber = (choices: ReadonlyMap<string, string>, value: unknown) =>
 
 const SHOWN_CHOICES = 5
 
+/** Of thousands of files people look for the one that is in another folder, has another ending or another version. */
+function alikeFirst(choices: readonly string[], value: string): readonly string[] {
+  const nameOf = (path: string) =>
+    slashed(path)
+      .replace(/^.*\//, '')
+      .replace(FILE, '')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]/gu, '')
+  const wanted = nameOf(value)
+  const isAlike = (choice: string) => {
+    const name = nameOf(choice)
+    return name !== '' && wanted !== '' && (name.startsWith(wanted) || wanted.startsWith(name))
+  }
+  return [...choices.filter(isAlike), ...choices.filter((it) => !isAlike(it))]
+}
+
 function lackOf(graph: WorkflowGraph, id: string, input: string, value: unknown, choices: readonly string[]): string {
-  const has = choices.slice(0, SHOWN_CHOICES).map(shown).join(', ') || 'nothing'
+  const has = alikeFirst(choices, String(value)).slice(0, SHOWN_CHOICES).map(shown).join(', ') || 'nothing'
   const more = choices.length > SHOWN_CHOICES ? ` and ${choices.length - SHOWN_CHOICES} more` : ''
   // What is no file came with a newer ComfyUI, or with a newer node pack.
-  const isFile = /\.[a-z]\w*$/i.test(String(value))
+  const isFile = /\.[a-z]\w*$/i.test(String(value)) || choices.some((it) => FILE.test(it))
   const mend = isFile ? 'put that file where the server looks for it' : 'update ComfyUI and its node packs'
   return `It has no "${shown(String(value))}" for ${shown(input)} of ${named(graph, id)}: ${mend}, or choose another in the workflow; it has ${has}${more}.`
 }

@@ -25,6 +25,16 @@ it('every class that is on no list needs to be allowed, whatever it is called', 
   expect(REACHING.length).toBeGreaterThan(50)
 })
 
+it('a class of ComfyUI that had a blank at the end of its name is known with it', () => {
+  const average = node('ConditioningAverage ', { conditioning_to: ['6', 0], conditioning_from: ['7', 0] })
+  const graph = textToImage({
+    '3': sampler({ positive: ['40', 0] }),
+    '40': average,
+    '7': node('CLIPTextEncode', { text: 'a cat', clip: ['4', 1] }),
+  })
+  expect(refusal(graph)).not.toContain('--allow-node')
+})
+
 it('all of them are named at once', () => {
   const graph = textToImage({
     '3': sampler({ model: ['40', 0] }),

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { describedClass } from '../../../../src/inference/comfyui/node-classes.js'
 import { fillWorkflow } from '../../../../src/inference/comfyui/workflow/fill-workflow.js'
 import { fitted } from '../../../../src/inference/comfyui/workflow/server-lacks.js'
@@ -109,6 +109,80 @@ it('a file that is named in an object gets the server\u2019s own spelling, and w
   )
   expect(fit?.lacks).toEqual([])
   expect(fit?.workflow.graph['40']?.inputs.lora_1).toEqual(lora(true, 'old\\ink.safetensors'))
+})
+
+it('a LoRA that is named without the ending of its file is compared, too', () => {
+  const listed = { LoraLoader: { lora_name: list('styles/ink.safetensors', 'oil.safetensors') } }
+  const loras = (...names: string[]) =>
+    powerLora('Lora Loader (LoraManager)', { loras: names.map((name) => ({ name, strength: 1, active: true })) })
+  expect(lacks(loras('ink', 'oil', 'styles\\ink', 'None'), listed)).toEqual([])
+  expect(lacks(loras('ink', 'gone'), listed)).toEqual([
+    expect.stringMatching(/^It has no "gone" for loras of .*: put that file where the server looks for it/),
+  ])
+  const off = powerLora('Stack', { lora_1: { on: false, lora: 'gone' }, style: { name: 'gone' } })
+  expect(lacks(off, listed)).toEqual([])
+})
+
+describe('a file of a plain list', () => {
+  const loader = (file: string) => textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: file }) })
+  const given = (file: string, ...files: string[]) =>
+    fitted(workflowDocument(bound(loader(file)), 1), (name) =>
+      describedClass.parse({
+        input: { required: name === 'CheckpointLoaderSimple' ? { ckpt_name: list(...files) } : {} },
+      }),
+    )
+
+  it('is found in the one folder that has it', () => {
+    const fit = given('dev.safetensors', 'SDXL/base.safetensors', 'Flux\\dev.safetensors')
+    expect(fit?.lacks).toEqual([])
+    expect(fit?.workflow.graph['4']?.inputs.ckpt_name).toBe('Flux\\dev.safetensors')
+  })
+
+  it.each([
+    ['that two folders have', 'dev.safetensors', ['a/dev.safetensors', 'b/dev.safetensors']],
+    ['that the workflow has in another folder', 'Flux/dev.safetensors', ['dev.safetensors', 'b/dev.safetensors']],
+    ['that has another ending', 'dev.safetensors', ['Dev-Q8.gguf', 'flux/dev.sft']],
+  ])('%s is not guessed, but those that it may be are named first', (_, file, files) => {
+    const others = Array.from({ length: 20 }, (_, n) => `${n}.safetensors`)
+    const said = given(file, ...others, ...files)?.lacks
+    expect(said).toEqual([expect.stringContaining(`; it has ${files.join(', ')}, 0.safetensors`)])
+  })
+})
+
+it('an input that came with a newer version of a node gets what the editor writes there at first', () => {
+  const graph = textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: 'pony.safetensors' }) })
+  const required = {
+    ckpt_name: list('pony.safetensors'),
+    ...{ steps: ['INT', { default: 1, min: 1, max: 256 }], fast: ['BOOLEAN', { default: false }], dtype: list('auto') },
+  }
+  const fitFor = (more: object) =>
+    fitted(workflowDocument(bound(graph), 1), (name) =>
+      describedClass.parse({ input: { required: name === 'CheckpointLoaderSimple' ? { ...required, ...more } : {} } }),
+    )
+  expect(fitFor({})?.lacks).toEqual([])
+  expect(fitFor({})?.workflow.graph['4']?.inputs).toEqual({
+    ...{ ckpt_name: 'pony.safetensors', steps: 1, fast: false, dtype: 'auto' },
+  })
+  for (const [input, spec] of [
+    ['vae', ['VAE', {}]],
+    ['text', ['STRING', {}]],
+    ['vae_name', list('a.safetensors')],
+  ] as const)
+    expect(fitFor({ [input]: spec })?.lacks).toEqual([
+      expect.stringContaining(`needs ${input}, which the workflow does not have`),
+    ])
+})
+
+it('what is chosen of a list is compared where the editor has wrapped it', () => {
+  const graph = powerLora('Stack', { several: { __value__: ['old/ink.safetensors'] } })
+  const fit = fitted(workflowDocument(bound(graph), 1), (name) =>
+    describedClass.parse({ input: { required: name === 'Stack' ? { several: list('old\\ink.safetensors') } : {} } }),
+  )
+  expect(fit?.lacks).toEqual([])
+  expect(fit?.workflow.graph['40']?.inputs.several).toEqual({ __value__: ['old\\ink.safetensors'] })
+  expect(lacks(graph, { Stack: { several: list('oil.safetensors') } })).toEqual([
+    expect.stringContaining('It has no "old/ink.safetensors" for several'),
+  ])
 })
 
 it('every file that is chosen of one list is compared', () => {
