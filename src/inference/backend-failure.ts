@@ -50,7 +50,10 @@ export function networkFailure(server: string, error: unknown): BackendError {
     return failure('bad_output', `${server} sent a reply beyond the limit`, error)
   if (codes.includes('UND_ERR_DESTROYED'))
     return failure('canceled', `${server}: the connection was closed by us`, error)
+  // The first that many people write.
+  const here = codes.includes('ECONNREFUSED') && /\/\/(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1\])([:/]|$)/.test(server)
+  const hint = here ? ' (in a container this address is the container itself: write host.docker.internal)' : ''
   if (isUnreached(error) || isTlsFailure(error))
-    return failure('unavailable', `${server} cannot be reached: ${said}`, error)
+    return failure('unavailable', `${server} cannot be reached: ${said}${hint}`, error)
   return failure('lost', `${server} dropped the connection: ${said}`, error)
 }

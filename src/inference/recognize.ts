@@ -33,7 +33,9 @@ export async function recognize(address: ServerAddress, signal: AbortSignal) {
     const mark = MARKS.find(({ form = listing }, n) => replies[n]?.status === 200 && parsedJson(replies[n].text, form))
     if (mark) return { ...mark, entry: mark.kind && `${mark.kind}+${base}` }
     const unauthorized = replies.find(({ status }) => status === 401 || status === 403)
-    if (unauthorized) throw replyFailure(address.name, unauthorized.status)
+    const elsewhere = replies.find(({ status }) => status >= 300 && status < 400)
+    const refused = unauthorized ?? elsewhere
+    if (refused) throw replyFailure(address.name, refused.status)
     return undefined
   } finally {
     await http.close()

@@ -51,22 +51,27 @@ export const isGatewayTimeout = (status: number): boolean => [408, 499, 504, 520
 /** So one answers when the server is away, and some when they have given it up. */
 export const isGatewayFault = (status: number): boolean => [502, 503, 521, 522, 523, 525, 526, 530].includes(status)
 
-/** The error of an answer with another status than expected. */
+/** The error of an answer with another status than expected, or of a 200 that says what went wrong. */
 export function replyFailure(server: string, status: number, text = '', prompts?: Prompts): BackendError {
   const words = wordsOf(text)
   const shown = publicWords(words, prompts)
   const said = `${server} answered ${status}${shown && `: ${shown}`}`
   if (status === 401 || status === 403) return failure('auth', said)
-  if (status >= 400 && saysOutOfMemory(words)) return failure('oom', said)
+  if (status >= 300 && status < 400)
+    return failure(
+      'unavailable',
+      `${server} answered ${status}, which sends callers elsewhere: write the address at which it answers itself, such as one with https://, or with the user and password of the sign-in before it`,
+    )
+  if (saysOutOfMemory(words)) return failure('oom', said)
   if (status === 429 || status === 529) return failure('busy', said)
   if (isGatewayTimeout(status)) return failure('lost', said)
-  if (isGatewayFault(status) || status < 400) return failure('unavailable', said)
+  if (isGatewayFault(status)) return failure('unavailable', said)
   if (/sampler not found/i.test(words)) return failure('unsupported', said)
   if (/\bmodel\b.* (not found|does not exist)/i.test(briefly(words))) return failure('model_missing', said)
   if (status === 404)
     return failure('unusable', `${said} (another kind of server, or its API is off: A1111 needs --api)`)
   // stable-diffusion.cpp answers 500 to a body that it can't parse, which is our own fault.
-  if (status < 500 || words.includes('json.exception')) return failure('invalid_request', said)
+  if ((status >= 400 && status < 500) || words.includes('json.exception')) return failure('invalid_request', said)
   return failure('backend_fault', said)
 }
 
@@ -74,10 +79,13 @@ export function replyFailure(server: string, status: number, text = '', prompts?
 export function jsonReply<T>(server: string, reply: HttpReply, form: z.ZodType<T>, prompts?: Prompts, status = 200): T {
   if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
   const body = parsedJson(reply.text, form)
-  if (body === undefined)
-    throw failure('bad_output', `${server} answered with ${describeUnexpected(reply.text, form, prompts)}`)
-  return body
+  if (body !== undefined) return body
+  if (parsedJson(reply.text, ERROR)) throw replyFailure(server, reply.status, reply.text, prompts)
+  throw failure('bad_output', `${server} answered with ${describeUnexpected(reply.text, form, prompts)}`)
 }
+
+/** What some servers answer with the status of a success. */
+const ERROR = z.object({ error: z.union([z.string().min(1), z.object({ message: z.string().min(1) })]) })
 
 /** Why the text is not of this form, as one clause. */
 export const describeUnexpected = (text: string, form: z.ZodType, prompts?: Prompts): string =>

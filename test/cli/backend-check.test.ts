@@ -171,7 +171,9 @@ describe('backend check', () => {
       const { code, stderr } = await check(server.url)
       expect(code).toBe(1)
       expect(stderr).toMatch(
-        what === 'nobody listens' ? /ECONNREFUSED; check the address/ : /^error: No server that Easel can use/,
+        what === 'nobody listens'
+          ? /ECONNREFUSED \(in a container .*\); check the address/
+          : /^error: No server that Easel can use/,
       )
     },
   )
@@ -187,7 +189,10 @@ describe('backend check', () => {
 
   it.each([
     ['wrong password', /401.*put the right user:password@ into the URL\.$/],
-    ['nobody listens', /cannot be reached: ECONNREFUSED; check the address/],
+    [
+      'nobody listens',
+      /ECONNREFUSED \(in a container this address is the container itself: write host.docker.internal\); check/,
+    ],
     ['an image of another size', /drew .* instead of 512x512; look at its log/],
     ['no answer', /did not say within 4 s what it has; check the address, and that it runs with its API on\.$/],
   ])('exits 1 with one sentence that says what to do: %s', async (what, sentence) => {

@@ -92,7 +92,7 @@ async function listModels(http: ServerHttp, declared: readonly string[], signal:
 }
 
 const generationReply = z.object({
-  data: z.array(z.object({ b64_json: z.string().nullish() })),
+  data: z.array(z.object({ b64_json: z.string().nullish(), url: z.string().nullish() })),
   model: z.string().nullish(),
 })
 
@@ -121,8 +121,10 @@ async function infer(
   const bad = badOutput(http.name)
   const [image, ...others] = data
   if (!image || others.length > 0) throw bad(`sent ${data.length} images instead of 1`)
-  if (!image.b64_json) throw bad('sent no image data')
-  const { bytes, infotext = '' } = await drawnImage(image.b64_json, request, bad)
+  const sent = image.b64_json || image.url
+  if (!sent) throw bad('sent no image data')
+  // A data URL is the image; any other is refused in words.
+  const { bytes, infotext = '' } = await drawnImage(sent, request, bad)
   const drawnSeed = fieldsOf(infotext)('Seed')
   if (drawnSeed !== undefined && drawnSeed !== `${seed}`) throw bad(`drew the seed ${drawnSeed} instead of ${seed}`)
   // The sampler is what the operator has declared: the API has no field for it, nor for a version.

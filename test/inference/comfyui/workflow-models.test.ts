@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import type { ModelDefinition } from '../../../src/core/catalog/model-definition.js'
+import { finishImage } from '../../../src/images/finish-image.js'
 import type { ComfyuiOptions } from '../../../src/inference/comfyui/comfyui-backend.js'
 import { workflowDocument } from '../../../src/inference/comfyui/workflow/workflow-definition.js'
 import type { StandInOptions } from '../../stand-ins/comfyui/comfyui-stand-in.js'
@@ -271,6 +272,17 @@ describe('what a workflow does each time', () => {
         message: expect.stringMatching(/failed in KSampler: .*the workflow does so each time/),
       })
     expect(await failing('RuntimeError', 'CUDA error: device-side assert')).toMatchObject({ kind: 'backend_fault' })
+  })
+
+  it('is not that images are black, which are refused like those of other models', async () => {
+    const { generate, standIn } = await given(
+      textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }) }),
+      {},
+    )
+    standIn.set({ run: 'black_image' })
+    const [image] = await generate({ model: FLUX, seeds: [1, 2], width: 64, height: 64 })
+    const expected = { width: 64, height: 64, seed: 1, model: FLUX }
+    expect(await failureOf(finishImage(image?.bytes as Buffer, expected))).toMatchObject({ kind: 'bad_output' })
   })
 
   it('is not charged: the same image for several seeds', async () => {

@@ -17,6 +17,10 @@ it.each([
   [{ status: 500, body: openAi('rpc error: code = Unknown', 'server_error') }, 'backend_fault'],
   [{ status: 500, body: { error: 'generate_image returned no results' } }, 'backend_fault'],
   [{ status: 200, body: { data: 'none' } }, 'bad_output'],
+  [{ status: 200, body: openAi('CUDA out of memory. Tried to allocate 2.00 GiB', 'server_error') }, 'oom'],
+  [{ status: 200, body: openAi('The model `x` does not exist.') }, 'model_missing'],
+  [{ status: 200, body: { error: 'the backend has crashed' } }, 'backend_fault'],
+  [{ status: 302, body: '' }, 'unavailable'],
   ['no_image', 'bad_output'],
   ['url_only', 'bad_output'],
 ] as const)('the answer %j means %s', async (fault, kind) => {
@@ -25,6 +29,18 @@ it.each([
   const error = await failureOf(generate({ prompt: SECRET }))
   expect(error.kind).toBe(kind)
   expectDiscreet(error, SECRET)
+})
+
+it('says what a server has said with the status of a success, and what to do about an address', async () => {
+  const { standIn, generate } = await givenBackend()
+  for (const [fault, sentence] of [
+    [{ status: 200, body: { error: 'the backend has crashed' } }, 'answered 200: the backend has crashed'],
+    ['url_only', 'sent the address of an image instead of its data'],
+    [{ status: 302, body: '' }, 'answered 302, which sends callers elsewhere: write the address'],
+  ] as const) {
+    standIn.set({ fault })
+    expect((await failureOf(generate())).message).toContain(sentence)
+  }
 })
 
 it('tells nobody a complaint that repeats the prompt alone, where the negative one went with it', async () => {

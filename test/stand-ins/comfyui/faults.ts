@@ -26,6 +26,8 @@ export type RunFault =
   | 'text_exception'
   | 'wrong_size'
   | 'same_image'
+  /** Its numbers overflowed. */
+  | 'black_image'
   | 'broken_image'
   | 'no_file'
   | 'two_files'

@@ -3,12 +3,18 @@ import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
 
 /**
- * A PNG of coloured 8-pixel blocks, the same for the same key, with the prompt in a text chunk, as ComfyUI writes it.
+ * A PNG of coloured 8-pixel blocks, the same for the same key, and black without one, with the prompt in a text chunk, as ComfyUI writes it.
  */
-export async function drawImage(width: number, height: number, key: string, prompt: object): Promise<Buffer> {
+export async function drawImage(
+  width: number,
+  height: number,
+  key: string | undefined,
+  prompt: object,
+): Promise<Buffer> {
   const cells = { width: Math.ceil(width / 8), height: Math.ceil(height / 8) }
   const outputLength = cells.width * cells.height * 3
-  const noise = createHash('shake256', { outputLength }).update(key).digest()
+  const noise =
+    key === undefined ? Buffer.alloc(outputLength) : createHash('shake256', { outputLength }).update(key).digest()
   const png = await sharp(noise, { raw: { ...cells, channels: 3 } })
     .resize(width, height, { fit: 'fill', kernel: 'nearest' })
     .png({ compressionLevel: 2 })

@@ -170,7 +170,9 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
     const width = drawnWidth * (settings.run === 'wrong_size' ? 1.125 : 1)
     const key = settings.run === 'same_image' ? 'same' : keyOf(prompt, idOf(images))
     const bytes =
-      settings.run === 'broken_image' ? Buffer.from('not an image') : await drawImage(width, height, key, prompt)
+      settings.run === 'broken_image'
+        ? Buffer.from('not an image')
+        : await drawImage(width, height, settings.run === 'black_image' ? undefined : key, prompt)
     const count = { no_file: 0, two_files: 2 }[settings.run as string] ?? 1
     return Array.from({ length: count }, () => {
       const filename = `${prefix}_${String(files.size + 1).padStart(5, '0')}_.png`

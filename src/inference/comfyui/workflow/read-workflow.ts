@@ -9,7 +9,8 @@ const MAX_DEPTH = 32
 /** Of ids, classes and inputs; of a title no more is read. Patterns look for words in all of them. The longest public one has some 80 letters. */
 const MAX_NAME = 500
 
-const EXPORT = 'in ComfyUI, choose "Export (API)" in the menu and bring that file'
+const EXPORT =
+  'in ComfyUI, choose "Export (API)" in the menu, which older versions call "Save (API Format)" and show once the dev mode is on in the settings, and bring that file'
 
 /**
  * Reads the text of a file in ComfyUI's API format; `{"prompt": {…}}`, as the server takes it, is the same.
