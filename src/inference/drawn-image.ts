@@ -12,8 +12,7 @@ type Size = Pick<GenerationParameters, 'width' | 'height'>
  * @param scale the image's size divided by the asked one; where it is not 1, `size` is the image's
  */
 export async function drawnImage(base64: string, asked: Size, bad: Bad, scale = 1) {
-  if (/^https?:/.test(base64))
-    throw bad('sent the address of an image instead of its data')
+  if (/^https?:/.test(base64)) throw bad('sent the address of an image instead of its data')
   const data = base64.replace(/^data:[^,]*,/, '')
   if (NOT_BASE64.test(data)) throw bad('sent an image that is not base64')
   const bytes = Buffer.from(data, 'base64')

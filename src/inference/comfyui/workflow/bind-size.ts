@@ -179,4 +179,4 @@ const SETS_SIZE =
 
 /** Nodes whose image is as large as the one they get. */
 const SAME_SIZE =
-  /^(VAEDecode(Tiled)?|VAEEncode(Tiled)?|KSampler(Advanced)?|SamplerCustom(Advanced)?|ImageSharpen|ImageBlur|FaceDetailer|SaveImage|PreviewImage)$/
+  /^(VAEDecode(Tiled)?|VAEEncode(Tiled)?|KSampler(Advanced)?|SamplerCustom(Advanced)?|Image(Sharpen|Blur|Invert|Quantize|Flip|AddNoise|FromBatch)|Latent(FromBatch|Multiply|Blend)|Adjust(Brightness|Contrast)|SetLatentNoiseMask|FaceDetailer|SaveImage|PreviewImage)$/

@@ -869,6 +869,15 @@ describe('binds', () => {
     expect(binding.scale).toBe(1)
   })
 
+  it.each(['ImageInvert', 'ImageFlip', 'AdjustBrightness'])('the size of an image that goes through %s', (name) => {
+    const input = name === 'AdjustBrightness' ? 'images' : 'image'
+    const graph = textToImage({
+      '30': node(name, { [input]: ['8', 0] }),
+      '9': node('SaveImage', { filename_prefix: 'a', images: ['30', 0] }),
+    })
+    expect(bound(graph).binding.scale).toBe(1)
+  })
+
   it('a prompt that something is made of, and says what', () => {
     const { notes } = bound(
       textToImage({
@@ -880,6 +889,16 @@ describe('binds', () => {
     expect(notes).toEqual([
       '"Enlarge" (TextGenerate, node 40) makes its text of the one that is asked for and of what stays as it is in the file.',
     ])
+  })
+
+  it('a part of a joined text that a title points out, and says nothing else of that text', () => {
+    const joined = (title?: string) =>
+      textToImage({
+        '6': node('CLIPTextEncode', { text: ['40', 0], clip: ['4', 1] }),
+        '40': node('StringConcatenate', { string_a: ['41', 0], string_b: ', masterpiece', delimiter: '' }),
+        '41': node('PrimitiveString', { value: 'a cat' }, title),
+      })
+    expect(bound(joined('Prompt'))).toMatchObject({ binding: { prompt: [['41', 'value']] }, notes: [] })
   })
 
   it('the first text of a guider with two, and says that the second stays', () => {
