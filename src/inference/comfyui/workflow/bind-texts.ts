@@ -266,8 +266,9 @@ function otherTexts(
       const held = heldText(kept, slot, side)?.slot
       if (held && known.has(String(held))) continue
       // Made of what is written, as a title says.
-      const sources = textSources(kept, [slot[0]])
-      if (bound[side].some(([id]) => id !== slot[0] && sources.has(id))) continue
+      const wire = wireAt(kept, ...slot)
+      const sources = textSources(kept, wire ? [wire[0]] : [])
+      if (bound[side].some(([id]) => sources.has(id))) continue
       const text = textAt(kept, bound[side])
       const isSame = held !== undefined && text !== undefined && inputOf(kept, ...held) === text
       const goesOn = parts.includes(sampler) && text !== undefined && titled(kept, TITLE[side]).length === 0
