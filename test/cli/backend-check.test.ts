@@ -129,6 +129,17 @@ describe('backend check', () => {
     }
   })
 
+  it('says when the events of a ComfyUI do not come through', async () => {
+    const server = await startComfyuiStandIn({ models: ['mine.safetensors'] })
+    closers.push(() => server.close())
+    const told = async () => (await check(server.inferenceUrl, '--model', 'mine.safetensors')).stdout
+    expect(await told()).not.toContain('events')
+    server.set({ socket: 'refused' })
+    expect(await told()).toContain(
+      'its events do not come through, so that there is no progress and no preview: let the',
+    )
+  })
+
   it('exits 1 where a server has none of the models, and says which it has and which is nearest', async () => {
     const server = await givenServer({ models: ['mine.safetensors', 'more.ckpt'] })
     const { code, stdout, stderr } = await check(server.inferenceUrl, '--model', 'other.safetensors', 'mine')

@@ -10,7 +10,7 @@ import { nodeClasses } from './node-classes.js'
 import { askPatiently, eraseTraces, type HistoryEntry, lookUp, PATIENCE } from './prompt-history.js'
 import { createDownloads, endFailure, executionFailure, fetchImages } from './prompt-result.js'
 import { submitOnce } from './prompt-submission.js'
-import { createProgress, createServerEvents, type ServerEvent } from './server-events.js'
+import { createProgress, createServerEvents, opensEvents, type ServerEvent } from './server-events.js'
 import { adviceOnFiles } from './temporary-files.js'
 import { requireTaken } from './workflow/number-limits.js'
 
@@ -70,7 +70,10 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
   })
   return {
     ...backend,
-    advice: (signal: AbortSignal) => adviceOnFiles(http, signal),
+    advice: async (signal: AbortSignal) => [
+      ...(await adviceOnFiles(http, signal)),
+      ...((await opensEvents(http.address)) ? [] : [NO_EVENTS]),
+    ],
     async close() {
       await Promise.all(unfinished)
       events.close()
@@ -78,6 +81,9 @@ export function createComfyuiBackend(url: string, options: ComfyuiOptions) {
     },
   }
 }
+
+const NO_EVENTS =
+  'its events do not come through, so that there is no progress and no preview: let the proxy before it pass WebSockets on (nginx: proxy_http_version 1.1, and the headers Upgrade and Connection)'
 
 /**
  * How long to wait for the event of a prompt's begin before looking it up. One that has begun is looked up at its end, or

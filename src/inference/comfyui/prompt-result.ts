@@ -58,7 +58,7 @@ async function isOneColour(bytes: Buffer): Promise<boolean> {
 }
 
 /** What a workflow does whenever it is drawn. Another server may have other nodes. */
-const eachTime = (server: string, what: string) =>
+export const eachTime = (server: string, what: string) =>
   new BackendError(
     'invalid_request',
     `${server} ${what}: the workflow does so each time, and must be corrected`,

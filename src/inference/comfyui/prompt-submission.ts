@@ -5,7 +5,7 @@ import { briefly } from '../out-of-memory.js'
 import { describeUnexpected, parsedJson, publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
 import { lookUp, markOf } from './prompt-history.js'
-import { readsText } from './prompt-result.js'
+import { eachTime, readsText } from './prompt-result.js'
 
 const LOOKUP_TIMEOUT_MS = 10_000
 /** Newer servers draw previews for a prompt that asks for them, whatever they were started with. */
@@ -100,6 +100,9 @@ function nodeFailure({ http, request, graph, model }: ComfyuiAsked, complaints: 
     ['value_not_in_list', 'required_input_missing', 'custom_validation_failed'].includes(type) && !isWritten(id, input)
   if ('workflow' in model && errors.some(lacks))
     return failure('model_missing', `${server} lacks what the workflow needs: ${words}`)
+  // An update of a node may have changed what comes in or goes out: it is so for all requests.
+  if ('workflow' in model && errors.every(({ id, input }) => !isWritten(id, input)))
+    return eachTime(server, `refused the prompt: ${words}`)
   if (isMissing('sampler_name', 'scheduler')) return samplerUnavailable(server, request.sampler)
   return failure('invalid_request', `${server} refused the prompt: ${words}`)
 }

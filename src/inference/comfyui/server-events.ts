@@ -52,6 +52,15 @@ export function createServerEvents(address: ServerAddress, reconnectMs = RECONNE
   }
 }
 
+/** Whether a connection opens within a second; a proxy before the server may not let it through. */
+export async function opensEvents(address: ServerAddress): Promise<boolean> {
+  const { tried, isOpen, close } = connect(address, RECONNECT_MS)
+  await tried
+  const opened = isOpen()
+  close()
+  return opened
+}
+
 /**
  * One connection under one client id. If it is cut while a prompt follows it, it connects again with the same id, so that
  * the server sends the rest there.
@@ -113,6 +122,7 @@ function connect({ base, authorization }: ServerAddress, reconnectMs: number) {
   })
   return {
     ...{ clientId, tried, followers, close },
+    isOpen: () => stream.readyState === WebSocket.OPEN,
     isUsable: () => !retired && !closed && stream.readyState <= WebSocket.OPEN,
     retire: () => {
       retired = true

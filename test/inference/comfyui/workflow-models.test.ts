@@ -274,6 +274,22 @@ describe('what a workflow does each time', () => {
     expect(await failing('RuntimeError', 'CUDA error: device-side assert')).toMatchObject({ kind: 'backend_fault' })
   })
 
+  it('is said where a node of another version refuses what another one makes', async () => {
+    const { standIn, generate } = await given()
+    const mismatch = { type: 'return_type_mismatch', message: 'Return type mismatch between linked nodes' }
+    const errors = [
+      { ...mismatch, details: 'scheduler, received_type(A) mismatch', extra_info: { input_name: 'clip' } },
+    ]
+    const error = { type: 'prompt_outputs_failed_validation', message: 'Prompt outputs failed validation' }
+    const body = { error, node_errors: { '10': { class_type: 'LoraLoader', errors } } }
+    standIn.set({ fault: { status: 400, body }, on: 'POST /prompt' })
+    expect(await failureOf(generate({ model: FLUX }))).toMatchObject({
+      kind: 'invalid_request',
+      message: expect.stringContaining('refused the prompt: LoraLoader clip return_type_mismatch'),
+      publicMessage: 'This model is not set up correctly and cannot be drawn with these settings.',
+    })
+  })
+
   it('is not that images are black, which are refused like those of other models', async () => {
     const { generate, standIn } = await given(
       textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }) }),
