@@ -24,7 +24,7 @@ export function resolveSwitches(file: WorkflowGraph) {
   const endOf = (id: string, value: unknown): unknown => {
     const passed = new Set<string>()
     let end: unknown = value
-    for (let next: string | undefined = id; next !== undefined; [next] = wireOf(end) ?? []) {
+    for (let next: string | undefined = id; next !== undefined; next = firstOutputOf(end)) {
       const choice = choices.get(next)
       if (!choice || passed.has(next)) break
       passed.add(next)
@@ -34,7 +34,7 @@ export function resolveSwitches(file: WorkflowGraph) {
     return end
   }
   const chosen = (value: unknown) => {
-    const [id] = wireOf(value) ?? []
+    const id = firstOutputOf(value)
     return id === undefined || !choices.has(id) ? value : endOf(id, value)
   }
   const nodes = Object.entries(file).map(([id, node]) => {
@@ -45,17 +45,23 @@ export function resolveSwitches(file: WorkflowGraph) {
   return { graph, settersOf: (id: string) => settersOf(file, choices, id) }
 }
 
-/** A switch is known by its inputs: two sides and a truth value. */
+/** The node whose first output that is: what a switch has chosen. Its others tell of the choice. */
+const firstOutputOf = (value: unknown): string | undefined => {
+  const [id, output] = wireOf(value) ?? []
+  return output === 0 ? id : undefined
+}
+
+/** A switch is known by its inputs: two sides and a truth value, or numbered inputs and one of their numbers. */
 function choiceOf(file: WorkflowGraph, id: string): Choice | undefined {
-  const { on_true: _, on_false: __, ...others } = nodeAt(file, id)?.inputs ?? {}
-  const [condition, another] = Object.keys(others)
+  const { on_true: _, on_false: __, sel_mode: ___, ...others } = nodeAt(file, id)?.inputs ?? {}
+  const [condition, another] = Object.keys(others).filter((input) => !/^input\d+$/.test(input))
   if (condition === undefined || another !== undefined) return undefined
   const wire = wireAt(file, id, condition)
   const held = wire && valueInput(file, wire[0])
   const holder = wire && held !== undefined ? ([wire[0], held] as const) : ([id, condition] as const)
-  const isOn = inputOf(file, ...holder)
-  if (typeof isOn !== 'boolean') return undefined
-  const value = inputOf(file, id, isOn ? 'on_true' : 'on_false')
+  const chosen = inputOf(file, ...holder)
+  const input = typeof chosen === 'boolean' ? (chosen ? 'on_true' : 'on_false') : `input${chosen}`
+  const value = inputOf(file, id, input)
   return value === undefined ? undefined : { value, setBy: holder[0] }
 }
 

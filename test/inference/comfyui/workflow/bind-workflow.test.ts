@@ -540,6 +540,27 @@ describe('binds', () => {
     expect(bound(graph).defaults.steps).toBe(steps)
   })
 
+  it.each<[string, unknown, string[] | undefined]>([
+    ['a literal', 2, ['41', 'value']],
+    ['a value', ['42', 0], ['40', 'value']],
+    ['a number without a wire', 3, undefined],
+    ['what is computed', ['43', 0], undefined],
+  ])('the input of a switch whose number is %s', (_, select, expected) => {
+    const graph = textToImage({
+      '3': sampler({ steps: ['30', 0], cfg: ['31', 2] }),
+      '30': node('ImpactSwitch', { select, sel_mode: false, input1: ['40', 0], input2: ['41', 0] }),
+      '31': node('ImpactSwitch', { select: 1, sel_mode: false, input1: ['41', 0] }),
+      '40': node('PrimitiveInt', { value: 30 }),
+      '41': node('PrimitiveInt', { value: 4 }),
+      '42': node('PrimitiveInt', { value: 1 }),
+      '43': node('AskModel', { value: 1, model: ['4', 0] }),
+    })
+    const { binding } = bound(graph)
+    expect(binding.steps).toEqual(expected ? [expected] : [])
+    // Which one it has chosen is no input of it.
+    expect(binding.cfg).toEqual([])
+  })
+
   it('no switch that chooses itself', () => {
     const own = node('ComfySwitchNode', { switch: true, on_false: ['53', 0], on_true: ['61', 0] })
     expect(refusal(turbo(true, { '61': own }))).toContain('needs its own result')
