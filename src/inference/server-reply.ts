@@ -65,7 +65,7 @@ export function replyFailure(server: string, status: number, text = '', prompts?
   if (saysOutOfMemory(words)) return failure('oom', said)
   if (status === 429 || status === 529) return failure('busy', said)
   if (isGatewayTimeout(status)) return failure('lost', said)
-  if (isGatewayFault(status)) return failure('unavailable', said)
+  if (isGatewayFault(status) || (status < 300 && !isError(text))) return failure('unavailable', said)
   if (/sampler not found/i.test(words)) return failure('unsupported', said)
   if (/\bmodel\b.* (not found|does not exist)/i.test(briefly(words))) return failure('model_missing', said)
   if (status === 404)
@@ -80,12 +80,14 @@ export function jsonReply<T>(server: string, reply: HttpReply, form: z.ZodType<T
   if (reply.status !== status) throw replyFailure(server, reply.status, reply.text, prompts)
   const body = parsedJson(reply.text, form)
   if (body !== undefined) return body
-  if (parsedJson(reply.text, ERROR)) throw replyFailure(server, reply.status, reply.text, prompts)
+  if (isError(reply.text)) throw replyFailure(server, reply.status, reply.text, prompts)
   throw failure('bad_output', `${server} answered with ${describeUnexpected(reply.text, form, prompts)}`)
 }
 
-/** What some servers answer with the status of a success. */
-const ERROR = z.object({ error: z.union([z.string().min(1), z.object({ message: z.string().min(1) })]) })
+const error = z.object({ error: z.union([z.string().min(1), z.object({ message: z.string().min(1) })]) })
+
+/** Some servers answer so with the status of a success. */
+const isError = (text: string): boolean => parsedJson(text, error) !== undefined
 
 /** Why the text is not of this form, as one clause. */
 export const describeUnexpected = (text: string, form: z.ZodType, prompts?: Prompts): string =>

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { BackendError } from '../../core/generations/run/backend.js'
 import { whenAborted, windUp, withTimeLimit } from '../../lib/abort-signals.js'
 import { failure } from '../backend-failure.js'
 import { type Call, type Limits, type NeededModels, serverBackend } from '../server-backend.js'
@@ -134,12 +135,22 @@ async function infer(asked: ComfyuiAsked, watch: Watch) {
       await withTimeLimit(stop, CANCEL_AFTER_FAILURE_MS, (limited) => cancelPrompt(http, prompt.id, limited))
     if (sent) await erase()
     stop.throwIfAborted()
+    if (error instanceof BackendError && error.kind === 'oom') await freeMemory(http)
     throw error
   } finally {
     prompt.unfollow()
     end.clear()
   }
 }
+
+const FREE_MS = 5_000
+
+/** Drops the models and results that the server keeps, which the next try may need the memory of. Never fails. */
+const freeMemory = (http: ComfyuiAsked['http']): Promise<void> =>
+  http
+    .postRepeatable('/free', { unload_models: true, free_memory: true }, AbortSignal.timeout(FREE_MS))
+    .then(() => undefined)
+    .catch(() => undefined)
 
 type Prompt = ReturnType<typeof followPrompt>
 

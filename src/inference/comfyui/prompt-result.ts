@@ -162,7 +162,7 @@ const NO_CHECKPOINT = new RegExp(
 
 /** A node does not get what it needs, such as what the editor alone sends, or its pack lacks a part: the same inputs have the same end. */
 const EACH_TIME =
-  /^(ValueError|TypeError|IndexError|KeyError|AttributeError|NameError|UnboundLocalError|AssertionError|NotImplementedError|ZeroDivisionError|ImportError|ModuleNotFoundError)\b|shapes cannot be multiplied|sizes of tensors must match|must match the size of tensor|to have \d+ channels/i
+  /^(ValueError|TypeError|IndexError|KeyError|AttributeError|NameError|UnboundLocalError|AssertionError|NotImplementedError|ZeroDivisionError|ImportError|ModuleNotFoundError)\b|shapes cannot be multiplied|sizes of tensors must match|must match the size of tensor|to have \d+ channels|Please log ?in first/i
 
 /** The error of an `execution_error`; `data` is the event's. */
 export function executionFailure({ http, request, graph, model }: ComfyuiAsked, data: Record<string, unknown>) {

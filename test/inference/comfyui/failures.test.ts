@@ -134,6 +134,17 @@ describe('a failed prompt', () => {
     expect(await failureOf(generate({ attemptId }))).toMatchObject({ kind, message: expect.stringMatching(message) })
   })
 
+  it('that ran out of memory makes room for the next try, another one does not', async () => {
+    const { standIn, generate } = await givenBackend()
+    const freed = () => standIn.journal.flatMap(({ path, body }) => (path === '/free' ? [body] : []))
+    standIn.set({ run: 'exception' })
+    await failureOf(generate())
+    expect(freed()).toEqual([])
+    standIn.set({ run: 'out_of_memory' })
+    await failureOf(generate())
+    expect(freed()).toEqual([{ unload_models: true, free_memory: true }])
+  })
+
   it('whose error only an event could tell means what the event said', async () => {
     const { standIn, generate } = await givenBackend()
     standIn.set({ run: 'out_of_memory', fault: { status: 200, body: {} }, on: 'GET /history' })

@@ -264,6 +264,7 @@ describe('what a workflow does each time', () => {
       ['KeyError', "'workflow'"],
       ['AttributeError', "'NoneType' object has no attribute 'shape'"],
       ['NameError', "name 'comfy' is not defined"],
+      ['Exception', 'Unauthorized: Please login first to use this node.'],
       ['RuntimeError', 'mat1 and mat2 shapes cannot be multiplied (77x2048 and 768x320)'],
       ['RuntimeError', 'The size of tensor a (64) must match the size of tensor b (96) at non-singleton dimension 3'],
     ] as const)

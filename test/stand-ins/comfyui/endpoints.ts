@@ -72,6 +72,8 @@ export function answer(
     case 'POST /interrupt':
       queue.interrupt(version === 'old' || !body?.prompt_id ? undefined : String(body.prompt_id))
       return ok()
+    case 'POST /free':
+      return ok()
     case 'POST /api': {
       const [id, verb] = url.pathname.split('/').slice(3)
       if (version !== 'new' || second !== 'jobs' || !id || verb !== 'cancel')

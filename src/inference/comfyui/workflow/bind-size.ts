@@ -33,7 +33,9 @@ const PIXELS = new Map([
   ['EmptyHunyuanVideo15Latent', 16],
   ['EmptyChromaRadianceLatentImage', 16],
   ['StableCascade_EmptyLatentImage', 16],
+  ['Wan22ImageToVideoLatent', 16],
   ['EmptyHunyuanImageLatent', 32],
+  ['EmptyLTXVLatentVideo', 32],
   ['EmptyHiDreamO1LatentImage', 32],
 ])
 

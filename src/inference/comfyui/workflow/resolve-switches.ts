@@ -54,13 +54,14 @@ const firstOutputOf = (value: unknown): string | undefined => {
 /** A switch is known by its inputs: two sides and a truth value, or numbered inputs and one of their numbers. */
 function choiceOf(file: WorkflowGraph, id: string): Choice | undefined {
   const { on_true: _, on_false: __, sel_mode: ___, ...others } = nodeAt(file, id)?.inputs ?? {}
-  const [condition, another] = Object.keys(others).filter((input) => !/^input\d+$/.test(input))
+  const [condition, another] = Object.keys(others).filter((input) => !/^(input|value)\d+$/.test(input))
   if (condition === undefined || another !== undefined) return undefined
   const wire = wireAt(file, id, condition)
   const held = wire && valueInput(file, wire[0])
   const holder = wire && held !== undefined ? ([wire[0], held] as const) : ([id, condition] as const)
   const chosen = inputOf(file, ...holder)
-  const input = typeof chosen === 'boolean' ? (chosen ? 'on_true' : 'on_false') : `input${chosen}`
+  const numbered = condition === 'index' ? `value${chosen}` : `input${chosen}`
+  const input = typeof chosen === 'boolean' ? (chosen ? 'on_true' : 'on_false') : numbered
   const value = inputOf(file, id, input)
   return value === undefined ? undefined : { value, setBy: holder[0] }
 }

@@ -561,6 +561,15 @@ describe('binds', () => {
     expect(binding.cfg).toEqual([])
   })
 
+  it('the input of a switch that counts from 0', () => {
+    const choose = node('easy anythingIndexSwitch', { index: 0, value0: ['40', 0], value1: ['41', 0] })
+    const graph = textToImage({
+      ...{ '3': sampler({ steps: ['30', 0] }), '30': choose },
+      ...{ '40': node('PrimitiveInt', { value: 30 }), '41': node('PrimitiveInt', { value: 4 }) },
+    })
+    expect(bound(graph).defaults.steps).toBe(30)
+  })
+
   it('no switch that chooses itself', () => {
     const own = node('ComfySwitchNode', { switch: true, on_false: ['53', 0], on_true: ['61', 0] })
     expect(refusal(turbo(true, { '61': own }))).toContain('needs its own result')
