@@ -1,28 +1,22 @@
 /** An entry of an import of model versions: JSON's names on one side, the catalog's on the other. */
 import { z } from 'zod'
 import { isDefinition, withoutRevision } from '../core/catalog/model-definition.js'
-import {
-  IGNORABLE_PARAMETERS,
-  LIMITED_PARAMETERS,
-  type ModelParameters,
-  type Range,
-} from '../core/catalog/model-parameters.js'
+import { IGNORABLE_PARAMETERS, LIMITED_PARAMETERS, type ModelParameters } from '../core/catalog/model-parameters.js'
 import { CREATE_IMAGE_MODELS, hyphenated, MAX_DESCRIPTION, type ModelVersion } from '../core/catalog/model-version.js'
 import { type Pricing, RATE_DECIMALS } from '../core/catalog/price.js'
 import { AppError } from '../core/errors.js'
-import { SIZE_STEP } from '../core/generations/generation.js'
 import { maxPixelsOf } from '../core/generations/submit/requested.js'
 import type { ImportedModel } from '../core/operator/catalog.js'
 import { MAX_PRICE } from '../core/operator/catalog.js'
 import type { ServedModel } from '../core/operator/serving.js'
 import { DEFAULTS, requestFields } from '../http/personal-api/generations/submit-schemas.js'
 import { requireDistinct } from '../http/shared/entries.js'
-import { fitsCanvas, MAX_SIDE, MIN_SIDE, PERSONAL_LIMITS } from '../http/shared/generation-fields.js'
+import { fitsCanvas } from '../http/shared/generation-fields.js'
 import { type CheckpointDocument, checkpointOptions } from '../inference/checkpoint-options.js'
-import type { NumberLimits } from '../inference/comfyui/workflow/number-limits.js'
 import { modelOfWorkflow } from '../inference/comfyui/workflow/workflow-definition.js'
 import { camelCase, renamed, snakeCase } from '../lib/names.js'
 import { isLine } from '../lib/text.js'
+import { limitsWithinApi } from './node-limits.js'
 import { workflowProblem } from './workflow-report.js'
 
 const ID = 'must be a whole number from 1'
@@ -226,22 +220,6 @@ function merged(its: Entry, { defaults, limits, ignored, sizeMultiple, scale }: 
     size_multiple: its.size_multiple ?? (sizeMultiple as 16 | 32 | undefined),
     scale,
   }
-}
-
-const SIDES = { min: MIN_SIDE, max: MAX_SIDE, step: SIZE_STEP }
-const API_LIMITS: Record<string, Range & { readonly step?: number }> = {
-  ...{ steps: PERSONAL_LIMITS.steps, cfg_scale: PERSONAL_LIMITS.cfg_scale, width: SIDES, height: SIDES },
-}
-
-/** Those limits of a workflow's nodes that are narrower than the API's own, by the API's names; undefined if none is. */
-export function limitsWithinApi(limits: NumberLimits): Record<string, Range> | undefined {
-  const narrower = Object.entries(API_LIMITS).flatMap(([name, { min, max, step = 0 }]) => {
-    const its = limits[camelCase(name) as keyof NumberLimits]
-    const least = Math.max(min, step ? Math.ceil((its?.min ?? min) / step) * step : (its?.min ?? min))
-    const most = Math.min(max, step ? Math.floor((its?.max ?? max) / step) * step : (its?.max ?? max))
-    return least <= most && (least > min || most < max) ? [[name, { min: least, max: most }] as const] : []
-  })
-  return narrower.length > 0 ? Object.fromEntries(narrower) : undefined
 }
 
 /** Undefined fields keep what the catalog has; null takes it away. */

@@ -266,8 +266,7 @@ function otherTexts(
       const held = heldText(kept, slot, side)?.slot
       if (held && known.has(String(held))) continue
       // Made of what is written, as a title says.
-      const wire = wireAt(kept, ...slot)
-      const sources = textSources(kept, wire ? [wire[0]] : [])
+      const sources = textSources(kept, wireAt(kept, ...slot)?.slice(0, 1) as string[] | undefined)
       if (bound[side].some(([id]) => sources.has(id))) continue
       const text = textAt(kept, bound[side])
       const isSame = held !== undefined && text !== undefined && inputOf(kept, ...held) === text

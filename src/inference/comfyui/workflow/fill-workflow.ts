@@ -8,6 +8,7 @@ import { tagReaders } from './tag-readers.js'
 import {
   descendantsOf,
   inputOf,
+  keyOf,
   only,
   type Slot,
   type WorkflowGraph,
@@ -86,8 +87,6 @@ export function fillWorkflow(
     written: slotsOf(binding).flatMap(([id, input]) => copiesOf(id).map((copy): Slot => [copy, input])),
   }
 }
-
-export const keyOf = (slot: Slot) => JSON.stringify(slot)
 
 /** A seed that is too large begins anew: the same one becomes the same each time. */
 function within({ min, max }: Range = { min: 0, max: Infinity }, seed: number): number {

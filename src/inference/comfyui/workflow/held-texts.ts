@@ -208,7 +208,7 @@ export function titledText(kept: WorkflowGraph, id: string, side: Side): Slot[] 
 }
 
 /** These nodes, and those that bring them their texts. */
-export function textSources(kept: WorkflowGraph, ids: readonly string[]): ReadonlySet<string> {
+export function textSources(kept: WorkflowGraph, ids: readonly string[] = []): ReadonlySet<string> {
   const found = new Set<string>()
   const open = [...ids]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

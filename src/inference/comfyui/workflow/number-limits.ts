@@ -3,20 +3,18 @@ import type { InferenceRequest } from '../../../core/generations/run/backend.js'
 import { snakeCase } from '../../../lib/names.js'
 import { unsupported } from '../../backend-failure.js'
 import type { Range } from '../node-classes.js'
-import type { Binding } from './bind-workflow.js'
-import { keyOf, type Workflow } from './fill-workflow.js'
-import { nodeAt, type Slot, type WorkflowGraph } from './workflow-graph.js'
+import { keyOf, nodeAt, type Slot, type WorkflowGraph } from './workflow-graph.js'
 
 /** The API's parameters, each with its name in a binding. */
 const BOUND = { steps: 'steps', cfgScale: 'cfg', width: 'width', height: 'height' } as const
 
+/** Where those are written. */
+type Slots = Readonly<Record<(typeof BOUND)[keyof typeof BOUND], readonly Slot[]>>
+
 export type NumberLimits = Partial<Record<keyof typeof BOUND, Range>>
 
 /** By the parameter, what all nodes take into which it is written; only for those of which that is known. */
-export function limitsOf(
-  binding: Pick<Binding, 'steps' | 'cfg' | 'width' | 'height'>,
-  rangeAt: (slot: Slot) => Range | undefined,
-): NumberLimits {
+function limitsOf(binding: Slots, rangeAt: (slot: Slot) => Range | undefined): NumberLimits {
   const found = Object.entries(BOUND).flatMap(([parameter, name]) => {
     const ranges = binding[name].map(rangeAt).filter((it) => it !== undefined)
     const limits = { min: Math.max(...ranges.map(({ min }) => min)), max: Math.min(...ranges.map(({ max }) => max)) }
@@ -33,15 +31,21 @@ const OWN: Readonly<Record<string, Range>> = {
 }
 
 /** The limits that are known without a server. */
-export const ownLimits = (graph: WorkflowGraph, binding: Parameters<typeof limitsOf>[0]): NumberLimits =>
+export const ownLimits = (graph: WorkflowGraph, binding: Slots): NumberLimits =>
   limitsOf(binding, ([id, input]) => OWN[`${nodeAt(graph, id)?.class_type} ${input}`])
 
+/** A workflow as a server takes it. */
+interface Fitted {
+  readonly binding: Slots
+  readonly ranges?: ReadonlyMap<string, Range>
+}
+
 /** The limits that a server has told. */
-export const serverLimits = ({ binding, ranges }: Workflow): NumberLimits =>
+export const serverLimits = ({ binding, ranges }: Fitted): NumberLimits =>
   limitsOf(binding, (slot) => ranges?.get(keyOf(slot)))
 
 /** @throws BackendError `unsupported` for a number that a node would be refused with */
-export function requireTaken(server: string, workflow: Workflow, request: InferenceRequest): void {
+export function requireTaken(server: string, workflow: Fitted, request: InferenceRequest): void {
   for (const [parameter, { min, max }] of Object.entries(serverLimits(workflow))) {
     const value = request[parameter as keyof NumberLimits]
     if (value >= min && value <= max) continue

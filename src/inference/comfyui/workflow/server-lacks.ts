@@ -1,10 +1,9 @@
 /** Whether a server can draw with a workflow. */
 import { type NodeClass, slashed } from '../node-classes.js'
-import { keyOf } from './fill-workflow.js'
 import { FILE, nestedFiles, nestedNames, withFiles } from './nested-files.js'
 import { numberOf } from './node-values.js'
 import type { WorkflowDocument } from './workflow-definition.js'
-import { named, shown, type WorkflowGraph, type WorkflowNode, wireOf } from './workflow-graph.js'
+import { keyOf, named, shown, type WorkflowGraph, type WorkflowNode, wireOf } from './workflow-graph.js'
 
 /** Null for a class that the server does not have; undefined where that is not known now. */
 export type ClassOf = (name: string) => NodeClass | null | undefined

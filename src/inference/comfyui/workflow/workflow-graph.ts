@@ -12,6 +12,9 @@ export type WorkflowGraph = Readonly<Record<string, WorkflowNode>>
 /** An input of a node. */
 export type Slot = readonly [node: string, input: string]
 
+/** For maps and sets of slots. */
+export const keyOf = (slot: Slot): string => JSON.stringify(slot)
+
 /** An output of a node. */
 export type Wire = readonly [node: string, output: number]
 
