@@ -6,6 +6,7 @@ import { finishImage } from '../../../src/images/finish-image.js'
 import type { ComfyuiOptions } from '../../../src/inference/comfyui/comfyui-backend.js'
 import { workflowDocument } from '../../../src/inference/comfyui/workflow/workflow-definition.js'
 import type { StandInOptions } from '../../stand-ins/comfyui/comfyui-stand-in.js'
+import { until } from '../../support/until.js'
 import { failureOf, PONY } from '../given.js'
 import { definitionOf as optionsOf } from '../given-definition.js'
 import { givenBackend, VERSIONS } from './given.js'
@@ -60,7 +61,12 @@ async function given(
 describe.each(VERSIONS)('a workflow on a server (%s)', (version) => {
   it('is offered beside the checkpoints, and drawn with what was asked for', async () => {
     const { capabilities, generate, nodes, definition } = await given(SPLIT, { version, loads: LOADS })
-    expect((await capabilities()).models).toEqual(expect.arrayContaining([PONY, FLUX]))
+    // One look has a second and a half for all classes, which a busy machine may need for a few.
+    const models = await until(async () => {
+      const { models } = await capabilities()
+      return models?.includes(FLUX) ? models : undefined
+    })
+    expect(models).toContain(PONY)
     const [image] = await generate({ model: FLUX, prompt: 'a fox', negativePrompt: 'fog', width: 128, height: 64 })
     expect(nodes()['4']).toEqual(SPLIT['4'])
     expect(nodes()['5']?.inputs).toEqual({ width: 128, height: 64, batch_size: 1 })
