@@ -49,11 +49,13 @@ export function requireTaken(server: string, workflow: Fitted, request: Inferenc
   for (const [parameter, { min, max }] of Object.entries(serverLimits(workflow))) {
     const value = request[parameter as keyof NumberLimits]
     if (value >= min && value <= max) continue
-    const [name, bounds] = [snakeCase(parameter), value < min ? `at least ${min}` : `at most ${max}`]
+    const name = snakeCase(parameter)
     throw unsupported(
       server,
-      `takes ${name} of ${bounds} in the workflow: add such limits to the model version, and no request can ask for others`,
-      `${name} must be ${bounds} for this model.`,
+      `takes ${name} from ${min} to ${max} in the workflow: add such limits to the model version, and no request can ask for others`,
+      value < min
+        ? `${name} must be at least ${min} for this model.`
+        : `${name} must be at most ${max} for this model.`,
     )
   }
 }
