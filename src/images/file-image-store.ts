@@ -214,14 +214,22 @@ function ifOneOf(codes: ReadonlySet<string>, error: unknown): string {
   return codeOf(error)
 }
 
-/** By the code of the error; of no other one the reason is known. */
-const ADVICE: Readonly<Record<string, string>> = {
-  ENOSPC: 'make room on its disk',
-  EDQUOT: 'make room, or raise the quota of this user there',
-  EROFS: 'its disk is mounted read-only, often after an error: mount it for writing',
-  EIO: 'its disk or mount is broken: look into the log of the system',
-  ESTALE: 'its mount is stale: mount it again',
-}
+/** By the codes of the error; of no other one the reason is known. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^ENOSPC$/, 'make room on its disk'],
+  [/^EDQUOT$/, 'make room, or raise the quota of this user there'],
+  [/^EROFS$/, 'its disk is mounted read-only, often after an error: mount it for writing'],
+  [/^EIO$/, 'its disk or mount is broken: look into the log of the system'],
+  [
+    /^(ESTALE|ENOTCONN|ECONNABORTED|EHOSTDOWN|ETIMEDOUT|EREMOTEIO)$/,
+    'what was mounted there is away: mount it again, and restart the containers that have it',
+  ],
+  [/^E[MN]FILE$/, 'too many files are open: raise the limit (ulimit -n, or LimitNOFILE in systemd)'],
+  [
+    /^(EACCES|EPERM)$/,
+    `let user ${process.getuid?.() ?? 'of this process'} write there (a mount into a container needs :z where SELinux is on) or change STORAGE_URL`,
+  ],
+]
 
 /** Names the directory and what to do in an error that file systems throw without. @param bytes of the image */
 export async function storingIn<T>(root: string, bytes: number, work: () => Promise<T>): Promise<T> {
@@ -234,7 +242,8 @@ export async function storingIn<T>(root: string, bytes: number, work: () => Prom
       throw new ImageTooLarge(
         `${root} takes no file of ${bytes} bytes (EFBIG), so such images fail: raise the limit on the size of files there, or that of this process (ulimit -f).`,
       )
-    const advice = ADVICE[code] ?? 'make it a writable directory or change STORAGE_URL'
+    const advice =
+      ADVICE.find(([codes]) => codes.test(code))?.[1] ?? 'make it a writable directory or change STORAGE_URL'
     throw new Error(`Images can't be stored in ${root}; ${advice} (${reason}).`, { cause: error })
   }
 }

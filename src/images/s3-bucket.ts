@@ -133,10 +133,14 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
       { signal, bytes: facts.bytes },
     )
 
+  /** Whether the last object was only hidden, and its bytes are kept as an older version. */
+  let keepsVersions = false
+
   /** Some stores answer 404 where there is nothing to remove. */
   const remove = (file: string): Promise<void> =>
     callFor('DELETE', CALL_MS, async ({ sdk, client, options }) => {
-      await client.send(new sdk.DeleteObjectCommand(at(file)), options)
+      const { DeleteMarker = false } = await client.send(new sdk.DeleteObjectCommand(at(file)), options)
+      keepsVersions = DeleteMarker
     })
 
   /** Whoever held a signed put without conditions could replace a published image with it. */
@@ -218,7 +222,14 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
           ),
         )
         yield (page.Contents ?? []).flatMap(({ Key }) => Key?.slice(storage.prefix.length) ?? [])
-        ContinuationToken = page.NextContinuationToken
+        const { IsTruncated, NextContinuationToken = IsTruncated ? '' : undefined } = page
+        const next = IsTruncated === false ? undefined : NextContinuationToken
+        // Who asked again would get the same page for ever, and who stopped here would take all others for lost.
+        if (next === '' || (next !== undefined && next === ContinuationToken))
+          throw new Error(
+            `The bucket "${storage.bucket}" does not list what comes after its first objects: look into the log of the store.`,
+          )
+        ContinuationToken = next
       } while (ContinuationToken)
     },
 
@@ -232,8 +243,14 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
       })
       Object.assign(store, learned)
       const problem = await probeObjects({ ...objects, remove }, probeName, probeBytes)
-      const missing = `The bucket "${storage.bucket}" lacks ${lacks.join(', ')}: Easel does without, and docs/operators.md says what that costs.`
-      return { problem, missing: lacks.length > 0 ? missing : undefined }
+      const named = `The bucket "${storage.bucket}"`
+      const missing = [
+        lacks.length > 0 &&
+          `${named} lacks ${lacks.join(', ')}: Easel does without, and docs/operators.md says what that costs.`,
+        keepsVersions &&
+          `${named} keeps versions, so what is removed stays in it: switch versioning off, or let a lifecycle rule delete old versions after a day.`,
+      ]
+      return { problem, missing: missing.filter(Boolean).join(' ') || undefined }
     },
 
     async open(request: FileRequest): Promise<PublicFile | undefined> {

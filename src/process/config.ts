@@ -265,6 +265,16 @@ function tracesUrl({
 
 const milliseconds = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1000)
 
+/** As the consoles of providers show the address of a bucket. A store of one's own may have the bucket's name itself. */
+const PROVIDERS =
+  /\.(amazonaws|digitaloceanspaces|backblazeb2|wasabisys|cloudflarestorage|linodeobjects|vultrobjects|your-objectstorage|aliyuncs|myqcloud|scw|ovh|exo|hetzner)\.\w+$/
+
+function namesBucket({ endpoint = '', bucket }: { readonly endpoint: string | undefined; readonly bucket: string }) {
+  if (!endpoint) return false
+  const { hostname, pathname } = new URL(endpoint)
+  return pathname.endsWith(`/${bucket}`) || (hostname.startsWith(`${bucket}.`) && PROVIDERS.test(hostname))
+}
+
 /** Where images are kept, and how workers bring them there. */
 function storageConfig(v: z.output<typeof variables>, baseUrl: string) {
   const access = {
@@ -279,6 +289,15 @@ function storageConfig(v: z.output<typeof variables>, baseUrl: string) {
   }
   const storage = storageOf(v.STORAGE_URL, access)
   const oldStorage = v.STORAGE_OLD_URL === undefined ? undefined : storageOf(v.STORAGE_OLD_URL, access)
+  if (/^ASIA/.test(access.key?.id ?? ''))
+    throw new ConfigError(
+      'S3_ACCESS_KEY_ID is a key of AWS that lasts for a time only and needs its session token: leave S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY out, and set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or give this host a role',
+    )
+  for (const it of [storage, oldStorage])
+    if (it?.kind === 's3' && namesBucket(it))
+      throw new ConfigError(
+        `S3_ENDPOINT names the bucket "${it.bucket}", which STORAGE_URL names already: write the address without it`,
+      )
   if ([storage, oldStorage].some((it) => it?.kind === 's3') && !v.S3_REGION && !v.S3_ENDPOINT)
     throw new ConfigError('s3:// storage needs S3_REGION on AWS, or S3_ENDPOINT elsewhere')
   if (oldStorage && storageName(oldStorage) === storageName(storage))

@@ -126,8 +126,14 @@ describe('a file system', () => {
     ['ENOSPC', 'make room on its disk'],
     ['EDQUOT', 'make room, or raise the quota of this user there'],
     ['EROFS', 'its disk is mounted read-only, often after an error: mount it for writing'],
-    ['ESTALE', 'its mount is stale: mount it again'],
-    ['EACCES', 'make it a writable directory or change STORAGE_URL'],
+    ['ESTALE', 'what was mounted there is away: mount it again, and restart the containers that have it'],
+    ['ENOTCONN', 'what was mounted there is away: mount it again, and restart the containers that have it'],
+    ['EMFILE', 'too many files are open: raise the limit (ulimit -n, or LimitNOFILE in systemd)'],
+    [
+      'EACCES',
+      `let user ${process.getuid?.()} write there (a mount into a container needs :z where SELinux is on) or change STORAGE_URL`,
+    ],
+    ['EISDIR', 'make it a writable directory or change STORAGE_URL'],
   ])('that refuses is named, with what to do: %s', async (code, advice) => {
     await givenFileError(code, 'writeFile', 'file')
     for (const work of [() => store.put(slug, png), store.check])

@@ -196,6 +196,76 @@ describe('the error message', () => {
       )
   })
 
+  const saying =
+    (status: number, body: string, type = 'text/html'): Fault =>
+    (request, response) => {
+      request.resume()
+      response.writeHead(status, { 'content-type': type }).end(body)
+      return 'handled'
+    }
+  const inXml = (code: string, message: string) =>
+    `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`
+  it.each<[string, Fault, RegExp]>([
+    ['a proxy that leads to https', saying(308, ''), /is not at http:\S+, which leads elsewhere \(308\): write /],
+    [
+      'a proxy that leads there with a page',
+      saying(301, '<html>Moved</html>'),
+      /is not at http:\S+, which leads elsewh/,
+    ],
+    [
+      'a store with TLS that is written in Go',
+      saying(400, 'Client sent an HTTP request to an HTTPS server.\n', 'text/plain'),
+      /is not understood at \S+ \(400\): if the store speaks TLS, let S3_ENDPOINT begin with https:\/\/\.$/,
+    ],
+    [
+      'a store with TLS behind nginx',
+      saying(400, '<html><center>The plain HTTP request was sent to HTTPS port</center></html>'),
+      /is not understood at \S+ \(400\): if the store speaks TLS, /,
+    ],
+    [
+      'a console',
+      saying(
+        403,
+        inXml('AccessDenied', 'S3 API Request made to Console port. S3 Requests should be sent to API port.'),
+      ),
+      /was looked for at the store's console: write the port of its API into S3_ENDPOINT/,
+    ],
+    [
+      'an account that is full',
+      saying(403, inXml('AccessDenied', 'Cannot upload files, storage cap exceeded.')),
+      /is full, or has used up its quota \(403 AccessDenied\): make room there/,
+    ],
+    [
+      'a key whose time is over',
+      saying(400, inXml('ExpiredToken', 'The provided token has expired.')),
+      /refuses a key that lasts for a time only \(400 ExpiredToken\): its time is over/,
+    ],
+    [
+      'a store that wants the bucket in the host',
+      saying(403, inXml('SecondLevelDomainForbidden', 'Please use virtual hosted style to access.')),
+      /must be named in the host, .*: set S3_FORCE_PATH_STYLE=false\./,
+    ],
+    [
+      'another region',
+      saying(400, inXml('InvalidRegionName', 'no')),
+      /is not in the region us-east-1: correct S3_REGION/,
+    ],
+    [
+      'a proxy that changes what was signed',
+      saying(403, inXml('SignatureDoesNotMatch', 'no')),
+      /check S3_ACCESS_KEY_ID .* A proxy in front of the store must pass Host and path on as they are\.$/,
+    ],
+    [
+      'a store that has too much to do',
+      saying(503, inXml('SlowDown', 'no')),
+      /wants to be asked less often \(503 SlowDown\): raise /,
+    ],
+  ])('for %s', async (_, fault, sentence) => {
+    s3.fault = fault
+    for (const work of [() => store.read(slug), () => store.put(slug, png), store.check])
+      expect(await failureOf(work())).toMatch(sentence)
+  })
+
   it('for a secret that does not fit repeats neither it nor what was signed', async () => {
     const wrong = imageStore(configOf({ ...env, S3_SECRET_ACCESS_KEY: `not ${S3_SECRET}` }))
     const error = await wrong.put(slug, png).catch((thrown) => thrown)
@@ -266,6 +336,49 @@ describe('the error message', () => {
       `The bucket "easel" did not answer a DELETE in time at ${s3.endpoint}: check that store and the network to it.`,
     )
   })
+})
+
+describe('a list', () => {
+  const page = (isTruncated: boolean, token?: string): Fault =>
+    saying(
+      `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated><Contents><Key>images/${slug}.png</Key></Contents>${token ? `<NextContinuationToken>${token}</NextContinuationToken>` : ''}</ListBucketResult>`,
+    )
+  const saying =
+    (body: string): Fault =>
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/xml' }).end(body)
+      return 'handled'
+    }
+  const all = async () => {
+    const found: string[] = []
+    for await (const slugs of store.all()) found.push(...slugs)
+    return found
+  }
+
+  it.each([
+    ['names no next page', undefined],
+    ['gives the same page for ever', 'again'],
+  ])('that %s, though there is more, is told and is not taken for all', async (_, token) => {
+    s3.fault = page(true, token)
+    expect(await failureOf(all())).toBe(
+      'The bucket "easel" does not list what comes after its first objects: look into the log of the store.',
+    )
+  })
+
+  it('that is at its end is, even if it names a next page', async () => {
+    s3.fault = page(false, 'again')
+    expect(await all()).toEqual([slug])
+  })
+})
+
+it('a bucket that keeps what is removed is told of', async () => {
+  s3.fault = (request, response) => {
+    if (request.method === 'DELETE') response.setHeader('x-amz-delete-marker', 'true')
+    return 'pass'
+  }
+  expect((await store.check()).missing).toBe(
+    'The bucket "easel" keeps versions, so what is removed stays in it: switch versioning off, or let a lifecycle rule delete old versions after a day.',
+  )
 })
 
 it('a bucket that is away when a process starts holds nothing up, and is told of until it takes images', async () => {

@@ -711,6 +711,30 @@ describe('object storage', () => {
     expect(refusalOf({ ...REQUIRED, ...env })).toBe(sentence)
   })
 
+  it.each([
+    'https://account.r2.cloudflarestorage.com/pictures',
+    'https://pictures.fra1.digitaloceanspaces.com',
+    'https://pictures.s3.eu-central-1.amazonaws.com/',
+    'http://minio:9000/pictures/',
+  ])('is refused where its address has the bucket a second time: %s', (S3_ENDPOINT) => {
+    expect(refusalOf({ ...REQUIRED, ...OWN, S3_ENDPOINT })).toBe(
+      'S3_ENDPOINT names the bucket "pictures", which STORAGE_URL names already: write the address without it',
+    )
+  })
+
+  it.each(['http://pictures:9000', 'https://pictures.store.svc.cluster.local', 'https://store.example/pictures/s3'])(
+    'may have the name of its bucket in an address of one’s own: %s',
+    (S3_ENDPOINT) => {
+      expect(parse({ ...OWN, S3_ENDPOINT }).storage).toMatchObject({ endpoint: S3_ENDPOINT })
+    },
+  )
+
+  it('is refused a key of AWS that lasts for a time only, whose session token it would lack', () => {
+    expect(refusalOf({ ...REQUIRED, ...AWS, ...KEY, S3_ACCESS_KEY_ID: 'ASIAEXAMPLE' })).toMatch(
+      /^S3_ACCESS_KEY_ID is a key of AWS that lasts .* set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or give this host a role$/,
+    )
+  })
+
   it('is written through the server by workers that have no key', () => {
     const env = { ...AWS, UPLOAD_VIA: 'server', UPLOAD_SECRET: SECRET, BASE_URL: 'https://easel.example' }
     expect(parse(env).uploads).toEqual({ url: 'https://easel.example', secret: SECRET })
