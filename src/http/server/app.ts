@@ -6,6 +6,7 @@ import { AppError } from '../../core/errors.js'
 import { GENERATION_ID } from '../../core/generations/generation.js'
 import type { HiddenImages } from '../../core/images/hidden-images.js'
 import type { OpenPublicFile, PublishedImages } from '../../core/images/ports.js'
+import { occasionally } from '../../core/log.js'
 import type { Release } from '../../core/release.js'
 import type { Site } from '../../core/site.js'
 import { type AdminApiOptions, adminApi } from '../admin-api/plugin.js'
@@ -17,7 +18,6 @@ import { type PersonalApiOptions, personalApi } from '../personal-api/plugin.js'
 import type { Descriptions } from '../shared/api-descriptions.js'
 import { handleErrors, handleNotFound } from '../shared/error-responses.js'
 import { type App, schemaController } from '../shared/fastify-app.js'
-import { isOfOwnNetwork } from '../shared/networks.js'
 import type { PrivateImages } from '../shared/private-images.js'
 import { type AdmissionLimits, dropFloods, registerAdmission } from './admission.js'
 import { type ConnectionLimits, limitConnections } from './connection-limits.js'
@@ -84,7 +84,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   handleNotFound(app, options.website.notFound)
   options.observe?.(app)
   logRequests(app)
-  noteUnnamedProxy(app)
   registerAdmission(app, options.slots)
   requireHost(app)
   requireUtf8(app)
@@ -122,6 +121,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 function createInstance({ log, trustedProxies }: AppOptions): App {
+  const tell = occasionally<string>((_times, sentence) => log.warn(sentence))
   return fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -148,23 +148,8 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
       reply.header('x-request-id', request.id)
       handleErrors(error, request as FastifyRequest, reply as unknown as FastifyReply)
     },
-    clientErrorHandler: answerUnreadable,
+    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, tell),
   }).withTypeProvider<ZodTypeProvider>()
-}
-
-/** So whoever runs this learns that all clients of the proxy count as one, before they are refused as one. */
-function noteUnnamedProxy(app: App): void {
-  let isNoted = false
-  app.addHook('onRequest', (request, _reply, next) => {
-    next()
-    const { ip, socket, headers } = request
-    if (isNoted || headers['x-forwarded-for'] === undefined || ip !== socket.remoteAddress || !isOfOwnNetwork(ip))
-      return
-    isNoted = true
-    app.log.warn(
-      `a proxy at ${ip} names its clients (X-Forwarded-For), but TRUST_PROXY does not name the proxy, so limits of requests and of tries to sign in count all its clients as one: set TRUST_PROXY to its address`,
-    )
-  })
 }
 
 function logRequests(app: App): void {

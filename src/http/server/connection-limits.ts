@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { type Log, occasionally } from '../../core/log.js'
 import type { App } from '../shared/fastify-app.js'
-import { networkOf } from '../shared/networks.js'
+import { isPrivateAddress, networkOf } from '../shared/networks.js'
 
 export interface ConnectionLimits {
   /** In all: each takes memory, even when idle. */
@@ -15,6 +15,11 @@ const USUAL_LIMITS: ConnectionLimits = { total: 5000, perNetwork: 1250 }
 /** Above this share of the total, connections get the short keep-alive. */
 const NEARLY_FULL = 0.8
 const SHORT_KEEP_ALIVE_MS = 5000
+/**
+ * Of a proxy's connections: longer than any proxy keeps an idle one (600 s at Google, 120 s at Caddy, 90 s at Traefik). Whoever closes
+ * first, a request may be on its way: a proxy sends it again, but cannot send again what changes something, and answers 502.
+ */
+const PROXY_KEEP_ALIVE_MS = 620_000
 /** This share of the places is for networks with few connections, so that a few networks can't take them all. */
 const KEPT = 0.05
 const FEW = 10
@@ -83,6 +88,13 @@ export function limitConnections({ server, log }: App, trustedProxies: readonly 
   const connections = new WeakMap<Socket, { readonly network: Network; readonly unanswered: Set<IncomingMessage> }>()
   const usualKeepAliveMs = server.keepAliveTimeout
   let all = 0
+  let isProxyTold = false
+  /** Without its name in TRUST_PROXY nobody is told apart behind it. From the internet the header says nothing. */
+  const tellOfProxy = ({ headers, socket: { remoteAddress: address = '' } }: IncomingMessage) => {
+    if (isProxyTold || headers['x-forwarded-for'] === undefined || !isPrivateAddress(address)) return
+    isProxyTold = true
+    log.warn({ address }, 'all who come through this proxy count as one for every limit: name it in TRUST_PROXY')
+  }
   const warning =
     'too many connections: idle ones, and those that keep this server waiting, are closed; if they are a proxy’s, name it in TRUST_PROXY'
   const warn = occasionally((connections) => log.warn({ connections }, warning))
@@ -146,13 +158,17 @@ export function limitConnections({ server, log }: App, trustedProxies: readonly 
   })
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    const unanswered = connections.get(socket)?.unanswered
+    const { network, unanswered } = connections.get(socket) ?? {}
     if (!unanswered) return
+    if (network !== proxied) tellOfProxy(request)
     unanswered.add(request)
     if (unanswered.size === 1) place(socket)
     response.once('close', () => {
       unanswered.delete(request)
       place(socket)
+      // Node has just set it to that of all.
+      if (network === proxied && unanswered.size === 0 && server.keepAliveTimeout === usualKeepAliveMs)
+        socket.setTimeout(PROXY_KEEP_ALIVE_MS)
     })
   })
 }

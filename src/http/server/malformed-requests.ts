@@ -7,6 +7,7 @@ import { AppError, invalidParameter, invalidUrl } from '../../core/errors.js'
 import { faultIn, placeIn } from '../../lib/json-file.js'
 import { errorBody } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
+import { isPrivateAddress } from '../shared/networks.js'
 
 /** A request that arrived in time, but was not read in time, is read within this time. */
 const CATCH_UP_MS = 500
@@ -17,17 +18,41 @@ const latestRequests = new WeakMap<Socket, IncomingMessage>()
 /** For the server's "request" event. */
 export const noteRequest = (request: IncomingMessage): void => void latestRequests.set(request.socket, request)
 
+const PROXY_PROTOCOL =
+  'This server takes no PROXY protocol: switch it off in the proxy, let that send X-Forwarded-For, and name it in TRUST_PROXY.'
+/** What begins with these bytes is no HTTP/1.1, mostly because a proxy in front is set up so. */
+const OTHER_PROTOCOLS: readonly (readonly [string, string])[] = [
+  ['PROXY TCP', PROXY_PROTOCOL],
+  ['PROXY UNKNOWN', PROXY_PROTOCOL],
+  ['\r\n\r\n\0\r\nQUIT\n', PROXY_PROTOCOL],
+  ['PRI * HTTP/2', 'This server speaks HTTP/1.1 only: let the proxy in front of it do so.'],
+  ['\x16\x03', 'This server speaks no TLS itself: reach it by http://, or through a proxy that ends TLS.'],
+]
+
 /**
  * For the server's "clientError" event: Node could not read the request as HTTP, or it did not arrive in time. Fastify
- * has no request to answer then, so the answer is written by hand.
+ * has no request to answer then, so the answer is written by hand. `tell` gets a sentence that only the log can show, since who sent
+ * this may not understand the answer.
  */
-export function answerUnreadable(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket): void {
+export function answerUnreadable(
+  error: Error & { code?: string; rawPacket?: unknown },
+  socket: Socket,
+  tell: (sentence: string) => void,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return void refuseUnlessArrived(socket)
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    // A browser or a proxy has opened it in advance. It would take this for the answer to what it is just sending.
+    if (socket.bytesRead === 0) return void socket.destroy()
+    return void refuseUnlessArrived(socket)
+  }
+  const begun = error.rawPacket instanceof Buffer ? error.rawPacket.toString('latin1', 0, 20) : ''
+  const other = OTHER_PROTOCOLS.find(([bytes]) => begun.startsWith(bytes))?.[1]
+  // From the internet it is somebody who tries what answers.
+  if (other && isPrivateAddress(socket.remoteAddress ?? '')) tell(other)
   const [status, message] =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? ['431 Request Header Fields Too Large', 'The request headers are larger than 16 KiB: shorten them.']
-      : ['400 Bad Request', 'The request is not valid HTTP.']
+      : ['400 Bad Request', other ?? 'The request is not valid HTTP.']
   refuse(socket, status, message, targetOf(error.rawPacket))
 }
 

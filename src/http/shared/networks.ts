@@ -34,11 +34,9 @@ export function networksOf(address: string): readonly string[] {
   return [...around, networkOf(address)]
 }
 
-/** Whether it can be that of a proxy of ours, and of no stranger in the internet. */
-export function isOfOwnNetwork(address: string): boolean {
-  const range = readAddress(address)?.range() ?? ''
-  return ['private', 'loopback', 'linkLocal', 'uniqueLocal', 'carrierGradeNat'].includes(range)
-}
+/** Whether it is of this machine or of a network of our own: nobody on the internet has it. */
+export const isPrivateAddress = (address: string): boolean =>
+  ['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'].includes(readAddress(address)?.range() ?? '')
 
 const beginningOf = (ip: ipaddr.IPv6, parts: number): string =>
   ip.parts
