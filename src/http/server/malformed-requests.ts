@@ -40,11 +40,7 @@ export function answerUnreadable(
   tell: (sentence: string) => void,
 ): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    // A browser or a proxy has opened it in advance. It would take this for the answer to what it is just sending.
-    if (socket.bytesRead === 0) return void socket.destroy()
-    return void refuseUnlessArrived(socket)
-  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return void refuseUnlessArrived(socket)
   const begun = error.rawPacket instanceof Buffer ? error.rawPacket.toString('latin1', 0, 20) : ''
   const other = OTHER_PROTOCOLS.find(([bytes]) => begun.startsWith(bytes))?.[1]
   // From the internet it is somebody who tries what answers.
@@ -71,6 +67,8 @@ function refuseUnlessArrived(socket: Socket): void {
   setTimeout(() => {
     const now = latestRequests.get(socket)
     if (now?.complete && (awaitsBody || now !== last)) return
+    // A browser or a proxy has opened it in advance. It would take this for the answer to what it is just sending.
+    if (socket.bytesRead === 0) return void socket.destroy()
     refuse(socket, '408 Request Timeout', 'The request did not arrive in time: send it again.')
   }, CATCH_UP_MS)
 }
