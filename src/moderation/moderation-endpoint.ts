@@ -3,6 +3,7 @@ import type { Log } from '../core/log.js'
 import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
 import { causesOf, reasonOf } from '../lib/causes.js'
 import { limitedFetch } from '../lib/limited-fetch.js'
+import { USER_AGENT } from '../lib/user-agent.js'
 
 export interface EndpointOptions {
   /** The endpoint itself, like https://api.openai.com/v1/moderations. */
@@ -84,7 +85,11 @@ async function ask(
 ): Promise<unknown> {
   const response = await fetchLimited(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': USER_AGENT,
+      ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    },
     body: JSON.stringify({ input, ...(model && { model }) }),
     // A redirect could carry the prompt to a host the operator never named.
     redirect: 'error',

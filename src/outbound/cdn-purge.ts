@@ -1,7 +1,7 @@
 import type { PurgeCdn } from '../core/images/takedown.js'
-import type { Log } from '../core/log.js'
-import { NEVER_ABORTED, timeLimit } from '../lib/abort-signals.js'
-import { retryFor } from '../lib/retry.js'
+import { timeLimit } from '../lib/abort-signals.js'
+import { beginningOf } from '../lib/text.js'
+import { USER_AGENT } from '../lib/user-agent.js'
 
 const TIMEOUT_MS = 10_000
 const PATH = '{path}'
@@ -12,6 +12,46 @@ const NO_COPY = [404, 412]
 
 /** Of a URL whose host this CDN may not serve: it took another one, so what it refuses here it has no copy of. */
 const isForeign = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429
+
+interface Answer {
+  readonly status: number
+  /** Cloudflare says so in an answer of 200, too. */
+  readonly failed: boolean
+  /** Empty: it said none. */
+  readonly reason: string
+}
+
+/** By the status. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^3/, 'it leads elsewhere, so write the address that it leads to'],
+  [/^40[13]/, 'check the token or password in it, and that who has it may purge'],
+  [/^404/, 'check its address, such as the zone in it'],
+  [/^(405|501)/, 'let the cache take a PURGE from this server, or correct the address'],
+  [/^429/, 'it takes no more for now, and is asked again later'],
+]
+
+/** Longer ones are pages. */
+const MOST_SAID = 4096
+
+async function beginningOfBody(body: AsyncIterable<Buffer>): Promise<string> {
+  let said = ''
+  for await (const chunk of body) {
+    said += chunk
+    if (said.length > MOST_SAID) break
+  }
+  return said
+}
+
+/** What a JSON answer says of itself, as Cloudflare, Fastly and others write it. */
+function saidBy(text: string): Pick<Answer, 'failed' | 'reason'> {
+  try {
+    const { success, errors, msg, message } = JSON.parse(text)
+    const reason = errors?.[0]?.message ?? msg ?? message
+    return { failed: success === false, reason: typeof reason === 'string' ? beginningOf(reason, 200) : '' }
+  } catch {
+    return { failed: false, reason: '' }
+  }
+}
 
 /**
  * Purges by the template CDN_PURGE_URL. If it holds `{path}`, the path of the image's URL without the first slash, it
@@ -32,7 +72,7 @@ export function cdnPurge(
   const purge = async (imageUrl: string, outer: AbortSignal, asked: object = { files: [imageUrl] }) => {
     const image = new URL(imageUrl)
     const target = new URL(template.replace(PATH, image.pathname.slice(1)))
-    const authorization = authorizationOf(target)
+    const headers = { ...authorizationOf(target), 'user-agent': USER_AGENT }
     const limit = timeLimit(outer, TIMEOUT_MS)
     try {
       const { request } = await import('undici') // few servers ever purge
@@ -41,54 +81,37 @@ export function cdnPurge(
           ? // As clients reach it: a cache keeps an image under the host of its URL, and may keep one for each protocol.
             {
               method: 'PURGE',
-              headers: { ...authorization, host: image.host, 'x-forwarded-proto': image.protocol.slice(0, -1) },
+              headers: { ...headers, host: image.host, 'x-forwarded-proto': image.protocol.slice(0, -1) },
             }
           : {
               method: 'POST',
-              headers: { ...authorization, 'content-type': 'application/json' },
+              headers: { ...headers, 'content-type': 'application/json' },
               body: JSON.stringify(asked),
             }),
         signal: limit.signal,
       })
-      await body.dump()
-      return statusCode
+      return { status: statusCode, ...saidBy(await beginningOfBody(body)) }
     } finally {
       limit.clear()
     }
   }
-  const requireDone = (status: number, hasNoCopy: boolean) => {
-    if (!hasNoCopy && (status < 200 || status >= 300)) throw new Error(`CDN_PURGE_URL answered ${status}`)
+  const requireDone = ({ status, failed, reason }: Answer, hasNoCopy: boolean) => {
+    if (hasNoCopy || (status >= 200 && status < 300 && !failed)) return
+    const advice = ADVICE.find(([statuses]) => statuses.test(String(status)))?.[1]
+    throw new Error(`CDN_PURGE_URL answered ${status}${reason && ` (${reason})`}${advice ? `: ${advice}.` : '.'}`)
   }
 
   return async (imageUrl, outer) => {
-    const status = await purge(imageUrl, outer)
-    requireDone(status, byPath && NO_COPY.includes(status))
+    const answer = await purge(imageUrl, outer)
+    requireDone(answer, byPath && NO_COPY.includes(answer.status))
     if (cdnBaseUrl === ownBaseUrl) return
     const { host, pathname } = new URL(imageUrl)
     if (!byPath && new URL(template).pathname.endsWith(CLOUDFLARE))
       requireDone(await purge(imageUrl, outer, { prefixes: [host + pathname] }), false)
-    const ownStatus = await purge(ownBaseUrl + imageUrl.slice(imageUrl.lastIndexOf('/')), outer)
-    requireDone(ownStatus, isForeign(ownStatus))
+    const own = await purge(ownBaseUrl + imageUrl.slice(imageUrl.lastIndexOf('/')), outer)
+    requireDone(own, isForeign(own.status))
   }
 }
-
-/** Longer than a CDN takes to fetch an image. */
-const AGAIN_MS = 15_000
-/** How long the CDN may refuse that. */
-const PATIENCE_MS = 60_000
-const ONCE_ONLY = 'a removed image was purged once only: purge it again by hand, the CDN may just have fetched it'
-
-/**
- * Purges once more a little later, in the background: what a CDN had begun to fetch while the file was still there, it keeps after the
- * first purge. A process that ends before leaves it out.
- */
-export const purgedAgain =
-  (purge: PurgeCdn, log: Pick<Log, 'warn'>, afterMs = AGAIN_MS): PurgeCdn =>
-  async (imageUrl, outer) => {
-    await purge(imageUrl, outer)
-    const again = () => retryFor(() => purge(imageUrl, NEVER_ABORTED), PATIENCE_MS)
-    setTimeout(() => void again().catch((err) => log.warn({ err, imageUrl }, ONCE_ONLY)), afterMs).unref()
-  }
 
 function authorizationOf({ username, password }: URL): { authorization?: string } {
   const [user, secret] = [username, password].map(decodeURIComponent)

@@ -11,7 +11,7 @@ import type { InferenceBackend } from '../core/generations/run/backend.js'
 import type { RunPorts } from '../core/generations/run/run.js'
 import type { ImageStore } from '../core/images/ports.js'
 import { startImageMoves } from '../core/images/privacy.js'
-import { startTakedowns } from '../core/images/takedown.js'
+import { purgedAgain, startLaterPurges, startTakedowns } from '../core/images/takedown.js'
 import { occasionally } from '../core/log.js'
 import { isOutage } from '../core/outage.js'
 import { periodStore } from '../db/accounts/subscription-periods.js'
@@ -28,12 +28,13 @@ import { passLease } from '../db/generations/pass-lease.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
 import { retentionStore } from '../db/generations/retention.js'
 import { serverOf } from '../db/hosts.js'
+import { laterPurges } from '../db/images/cdn-purges.js'
 import { imageMoves } from '../db/images/privacy.js'
 import { takedownStore } from '../db/images/takedowns.js'
 import { replicaReads } from '../db/read-replica.js'
 import { archiveFiles } from '../images/archive-files.js'
 import type { WholeImageStore } from '../images/private-files.js'
-import { cdnPurge, purgedAgain } from '../outbound/cdn-purge.js'
+import { cdnPurge } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
 import { generationQueue } from '../queue/queues.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
@@ -187,7 +188,9 @@ export async function openFoundation(
   const queue = generationQueue(producerConnection, logErrors('queue error'), tracing?.telemetry)
 
   const { cdnPurgeUrl: purgeUrl } = config
-  const purge = purgeUrl === undefined ? undefined : purgedAgain(cdnPurge(purgeUrl, config), log)
+  const later = laterPurges(db)
+  const purgeOnce = purgeUrl === undefined ? undefined : cdnPurge(purgeUrl, config)
+  const purge = purgeOnce && purgedAgain(purgeOnce, later)
 
   return {
     db,
@@ -243,6 +246,13 @@ export async function openFoundation(
         onRemoved: (slug) => log.info({ slug }, 'image removed'),
         onFault: throttled((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
+    /** Purges once more what was purged, if there is a CDN. */
+    startLaterPurges: () =>
+      purgeOnce &&
+      startLaterPurges(
+        { later, purge: purgeOnce },
+        throttled((err) => log.warn({ err }, 'removed images are purged from the CDN once more later')),
+      ),
     /** Ends what is older than it is kept. */
     startRetention: () =>
       startRetention({

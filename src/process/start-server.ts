@@ -229,6 +229,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   const stopChecks = images.untilUsable()
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)
+  const laterPurges = foundation.startLaterPurges()
   const moves = foundation.startImageMoves(images)
   // The pool says when Postgres is away.
   const refreshing = repeatedly(hidden.refresh, () => undefined)
@@ -253,6 +254,7 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     await stopWebsite()
     clearTimeout(waitersEnd)
     takedowns.stop()
+    laterPurges?.stop()
     moves.stop()
     refreshing.stop()
     retention.stop()

@@ -56,6 +56,34 @@ export interface Takedowns {
 /** Purges a URL from the CDN; rejects unless the CDN confirms it. */
 export type PurgeCdn = (url: string, signal: AbortSignal) => Promise<void>
 
+/** The URLs that are purged once more a little later: what a CDN had begun to fetch while the file was still there, it keeps. */
+export interface LaterPurges {
+  add(url: string): Promise<void>
+  /** Claims some that are due; each becomes due again, after growing pauses, until it is finished. */
+  claimDue(): Promise<string[]>
+  finish(url: string): Promise<void>
+}
+
+/** Purges, and once more later, whichever server is there by then. */
+export const purgedAgain =
+  (purge: PurgeCdn, later: Pick<LaterPurges, 'add'>): PurgeCdn =>
+  async (url, signal) => {
+    await purge(url, signal)
+    await later.add(url)
+  }
+
+/** Purges what is due, in any number of processes. */
+export const startLaterPurges = (
+  { later, purge }: { readonly later: LaterPurges; readonly purge: PurgeCdn },
+  onFault: (error: unknown) => void,
+): { stop(): void } => {
+  const purgeAgain = async (url: string, signal: AbortSignal) => {
+    await purge(url, signal)
+    await later.finish(url)
+  }
+  return repeatedly((signal) => workOff(later.claimDue, (url) => purgeAgain(url, signal), signal), onFault)
+}
+
 interface TakedownPorts {
   readonly takedowns: Takedowns
   readonly images: Pick<ImageStore, 'remove' | 'url' | 'thumbnailUrl'>

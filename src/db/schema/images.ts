@@ -66,6 +66,17 @@ export const takedowns = pgTable(
   (t) => [index('takedowns_due').on(t.dueAt)],
 )
 
+/** What the CDN is to purge once more. */
+export const cdnPurges = pgTable(
+  'cdn_purges',
+  {
+    url: text('url').primaryKey(),
+    attempts: integer('attempts').notNull().default(0),
+    dueAt: time('due_at').notNull(),
+  },
+  (t) => [index('cdn_purges_due').on(t.dueAt)],
+)
+
 /** Images whose files are still to be brought to where `isPrivate` wants them. */
 export const imageMoves = pgTable(
   'image_moves',

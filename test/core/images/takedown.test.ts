@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { startTakedowns } from '../../../src/core/images/takedown.js'
+import { laterPurges } from '../../../src/db/images/cdn-purges.js'
 import { imageRemovals } from '../../../src/db/images/removals.js'
 import { takedownStore } from '../../../src/db/images/takedowns.js'
 import { imageStore } from '../../../src/images/open-image-store.js'
@@ -56,6 +57,41 @@ it('tells the CDN of each removed image until it has taken it in, over a restart
   ])
   for (const [n, url] of urls.entries()) expect((await cdn.nth(n + 2)).body).toEqual({ files: [url] })
   await until(() => isFinished(service), 'the end of the removal')
+})
+
+it('has the CDN purge once more a little later, over a restart, too, what it had begun to fetch before the file went', async () => {
+  const cdn = await givenReceiver(200)
+  const env = { CDN_BASE_URL: 'http://easel.test/cdn', CDN_PURGE_URL: cdn.url }
+  const { service, key, slug } = await given(env)
+  expect(await call(service.url, 'DELETE', `/api/v1/images/${slug}`, { key })).toMatchObject({ status: 204 })
+  await until(() => isFinished(service), 'the end of the removal')
+  await service.stopServer()
+  const asked = cdn.received.map(({ body }) => body)
+  expect(asked).toEqual(['png', 'webp'].map((end) => ({ files: [`http://easel.test/cdn/${slug}.${end}`] })))
+
+  // It refuses the second one for a moment.
+  cdn.behaviour = 503
+  await service.server()
+  await service.db.pool.query('UPDATE cdn_purges SET due_at = now()')
+  await cdn.nth(3)
+  cdn.behaviour = 200
+  const isPurged = async () => {
+    await service.db.pool.query('UPDATE cdn_purges SET due_at = now() WHERE attempts > 0')
+    return (await service.db.pool.query('SELECT FROM cdn_purges')).rowCount === 0
+  }
+  await until(isPurged, 'the second purge')
+  for (const request of asked) expect(cdn.received.slice(2).map(({ body }) => body)).toContainEqual(request)
+})
+
+it('keeps a later purge that was added while the one before was made', async () => {
+  const later = laterPurges(own.db, 0)
+  await later.add('http://easel.test/cdn/a.png')
+  expect(await later.claimDue()).toEqual(['http://easel.test/cdn/a.png'])
+  await later.add('http://easel.test/cdn/a.png')
+  await later.finish('http://easel.test/cdn/a.png')
+  expect(await later.claimDue()).toEqual(['http://easel.test/cdn/a.png'])
+  await later.finish('http://easel.test/cdn/a.png')
+  expect(await later.claimDue()).toEqual([])
 })
 
 it('ends what its owner deleted also while there is always more to take down', async () => {
