@@ -1,5 +1,5 @@
-import { getProxyForUrl } from 'proxy-from-env'
 import { Agent, type Dispatcher, FormData, ProxyAgent, request } from 'undici'
+import { proxyFor } from '../lib/no-proxy.js'
 import { networkFailure } from './backend-failure.js'
 
 /** Four images of 2048×1536 pixels as base64 are about 50 MB; beyond this a reply is cut off. */
@@ -57,7 +57,7 @@ const decoded = (text: string) => {
 
 /** A server over https:// may be rented, behind HTTPS_PROXY; one over http:// is in a network of ours. */
 export function agentOf(base: string, options: Agent.Options): Dispatcher {
-  const proxy = base.startsWith('https:') && getProxyForUrl(base)
+  const proxy = base.startsWith('https:') && proxyFor(base)
   return proxy ? new ProxyAgent({ ...options, uri: proxy }) : new Agent(options)
 }
 

@@ -1,4 +1,5 @@
 /** The proxy between this network and the internet, as HTTPS_PROXY, HTTP_PROXY and NO_PROXY name it. */
+import { isInNoProxyNetwork } from '../lib/no-proxy.js'
 
 const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']
 /** Nothing on this machine is behind a proxy. */
@@ -11,12 +12,20 @@ const HERE = 'localhost,127.0.0.1,[::1]'
  */
 export async function useProxy(env: NodeJS.ProcessEnv): Promise<void> {
   if (!VARIABLES.some((name) => env[name])) return
-  const { EnvHttpProxyAgent, setGlobalDispatcher } = await import('undici')
+  const { Agent, EnvHttpProxyAgent, setGlobalDispatcher } = await import('undici')
   const none = env.no_proxy ?? env.NO_PROXY ?? ''
   const noProxy = none.trim() === '*' ? '*' : `${none},${HERE}`
   try {
+    if (VARIABLES.some((name) => env[name] && !/^https?:\/\//.test(env[name]))) throw new Error('no URL')
     // Only https:// needs a tunnel, and many proxies allow none for http://.
-    setGlobalDispatcher(new EnvHttpProxyAgent({ noProxy, proxyTunnel: false }))
+    const led = new EnvHttpProxyAgent({ noProxy, proxyTunnel: false })
+    const direct = new Agent()
+    setGlobalDispatcher(
+      led.compose((dispatch) => (options, handler) => {
+        const isDirect = isInNoProxyNetwork(new URL(options.origin ?? '').hostname)
+        return isDirect ? direct.dispatch(options, handler) : dispatch(options, handler)
+      }),
+    )
   } catch (cause) {
     throw new Error('HTTPS_PROXY and HTTP_PROXY must be URLs, like http://proxy.example:3128.', { cause })
   }

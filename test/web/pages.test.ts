@@ -20,6 +20,8 @@ it.each(OWN_PAGES)(
     const html = await answer.text()
     const loaded = [...html.matchAll(/<(?:link rel="stylesheet"|script)[^>]*(?:href|src)="(\/assets\/[^"]+)"/g)]
     expect(loaded.length).toBeGreaterThan(1)
+    // Cloudflare's Rocket Loader leaves these alone: it would load them in a way that the page's policy forbids.
+    for (const [script] of html.matchAll(/<script[^>]*>/g)) expect(script).toContain('data-cfasync="false"')
     const sizes = await Promise.all(
       loaded.map(async ([, asset = '']) => {
         const loader = asset.slice(asset.lastIndexOf('.') + 1) as Loader

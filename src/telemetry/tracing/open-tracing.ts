@@ -15,9 +15,9 @@ import {
 } from '@opentelemetry/sdk-trace-node'
 import { BullMQOtel } from 'bullmq-otel'
 import { HttpsProxyAgent } from 'https-proxy-agent'
-import { getProxyForUrl } from 'proxy-from-env'
 import type { Log } from '../../core/log.js'
 import { reasonOf } from '../../lib/causes.js'
+import { proxyFor } from '../../lib/no-proxy.js'
 import { tracedBackend, tracedRuns, tracedSender, tracedSubmits, traceRequests } from './spans.js'
 
 /** What the wiring wraps in spans. No span has a prompt, a key, or the message of an error. */
@@ -57,7 +57,7 @@ export function openTracing(name: string, url: string, log: Log) {
 
 /** A collector over http:// is in a network of ours. */
 function throughProxy(url: string) {
-  const proxy = getProxyForUrl(url)
+  const proxy = proxyFor(url)
   if (!proxy) return {}
   return { httpAgentOptions: (protocol: string) => (protocol === 'https:' ? new HttpsProxyAgent(proxy) : new Agent()) }
 }

@@ -74,9 +74,10 @@ export const Layout = ({
           <link rel="stylesheet" href={assetUrl(sheet)} />
         ))}
         {accentUrl && <link rel="stylesheet" href={accentUrl} />}
-        {live && <script src={ASSETS.htmx.url} defer />}
-        <script src={assetUrl('easel.js')} defer />
-        {script && <script src={assetUrl(script)} defer />}
+        {/* Cloudflare's Rocket Loader would load them in another way, which the policy forbids, and then no button works. */}
+        {live && <script src={ASSETS.htmx.url} data-cfasync="false" defer />}
+        <script src={assetUrl('easel.js')} data-cfasync="false" defer />
+        {script && <script src={assetUrl(script)} data-cfasync="false" defer />}
         {head}
       </head>
       <body
