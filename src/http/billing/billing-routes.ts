@@ -11,14 +11,22 @@ export interface BillingOptions {
   readonly provider: string
   readonly receiver: PaymentReceiver
   /** Only for tests, which do not wait as long. */
-  readonly largeBodies?: SlotLimits
+  readonly largeBodies?: LargeBodies
+}
+
+interface LargeBodies extends SlotLimits {
+  /** For the whole of a body. */
+  readonly bodyMs: number
 }
 
 const BODY_LIMIT = 1024 * 1024
 /** Most events are a few kilobytes. */
 const SMALL_BODY = 64 * 1024
-/** For larger bodies, or of unknown size: whoever has not proved yet to be the provider cannot fill the memory. */
-const LARGE_BODIES: SlotLimits = { total: 8, perHolder: 2, patienceMs: 5000 }
+/**
+ * For larger bodies, or of unknown size: whoever has not proved yet to be the provider cannot fill the memory. The provider sends one in
+ * a moment; a place is free again before somebody gives up waiting for it.
+ */
+const LARGE_BODIES: LargeBodies = { total: 8, perHolder: 2, patienceMs: 5000, bodyMs: 2000 }
 const RETRY_AFTER_SECONDS = 30
 
 const refused = () =>
@@ -62,6 +70,8 @@ export function billingRoutes(app: App, { provider, receiver, largeBodies = LARG
     // When it is answered, and also when its sender goes.
     if (request.raw.socket.destroyed) release()
     else reply.raw.once('close', release)
+    const limit = setTimeout(() => request.raw.socket.destroy(), largeBodies.bodyMs)
+    for (const event of ['end', 'close']) payload.once(event, () => clearTimeout(limit))
     return payload
   })
 

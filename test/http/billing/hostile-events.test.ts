@@ -136,7 +136,7 @@ describe('a body that nobody has signed', () => {
   it('takes a place of few for its network when it is large; small ones are read meanwhile', async () => {
     const { db } = context.service
     const receiver = paymentReceiver(provider, paymentEventStore(db), paymentFaultStore(db))
-    const largeBodies = { total: 3, perHolder: 2, patienceMs: 50 }
+    const largeBodies = { total: 3, perHolder: 2, patienceMs: 50, bodyMs: 60_000 }
     const app = await buildBareApp({ billing: { provider: 'stripe', receiver, largeBodies } })
     onTestFinished(() => app.close())
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -159,5 +159,19 @@ describe('a body that nobody has signed', () => {
       const { status } = await fetch(`${url}/billing/stripe`, { method: 'POST', body: large, headers })
       return status === 200
     }, 'a large event is read')
+  })
+
+  it('keeps its place for a moment only, so that the provider gets a turn', async () => {
+    const { db } = context.service
+    const receiver = paymentReceiver(provider, paymentEventStore(db), paymentFaultStore(db))
+    const largeBodies = { total: 1, perHolder: 1, patienceMs: 12_000, bodyMs: 1000 }
+    const app = await buildBareApp({ billing: { provider: 'stripe', receiver, largeBodies } })
+    onTestFinished(() => app.close())
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    const held = [1, 2, 3].map(() => announce(url, forged(), 1_000_000))
+    const large = Buffer.from(JSON.stringify(eventOf({}, { text: 'x'.repeat(900_000) })))
+    const headers = { 'stripe-signature': signatureOf(large) }
+    expect((await fetch(`${url}/billing/stripe`, { method: 'POST', body: large, headers })).status).toBe(200)
+    await until(() => held.every(({ socket }) => socket.destroyed), 'the end of those that sent nothing')
   })
 })
