@@ -90,7 +90,8 @@ export function bucketFailure(
 const REASONS: readonly (readonly [RegExp, (storage: S3Storage, answer: string) => string])[] = [
   [
     /^CredentialsProviderError$/,
-    () => 'needs a key: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this host an AWS role.',
+    () =>
+      'needs a key: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this host an AWS role (a container reaches it with a hop limit of 2).',
   ],
   [
     /^(ExpiredToken|InvalidToken|TokenRefreshRequired|InvalidIdentityToken)/,
@@ -131,7 +132,9 @@ const placeOf = ({ endpoint, region }: Pick<S3Storage, 'endpoint' | 'region'>) =
 
 function complaint(storage: S3Storage, action: string, error: unknown, timedOutMs: number | undefined): string {
   const [status, name, answer, place] = [statusOf(error), nameOf(error), answerOf(error), placeOf(storage)]
-  if (timedOutMs !== undefined || name === 'TimeoutError')
+  // The SDK also names a connection so that was broken off.
+  const isBroken = codesOf(error).some((code) => /^(ECONNRESET|EPIPE)$/.test(code))
+  if (timedOutMs !== undefined || (name === 'TimeoutError' && !isBroken))
     return `did not answer a ${action} in time at ${place}: check that store and the network to it.`
   const known =
     REASONS.find(([pattern]) => pattern.test(name)) ?? REASONS.find(([pattern]) => pattern.test(textOf(error)))

@@ -266,6 +266,16 @@ describe('the error message', () => {
       expect(await failureOf(work())).toMatch(sentence)
   })
 
+  it('for a store that breaks every connection off', async () => {
+    s3.fault = (request) => {
+      request.socket.destroy()
+      return 'handled'
+    }
+    expect(await failureOf(store.put(slug, png))).toMatch(
+      /cannot be reached at \S+ \(.*ECONNRESET.*\): check S3_ENDPOINT/,
+    )
+  })
+
   it('for a secret that does not fit repeats neither it nor what was signed', async () => {
     const wrong = imageStore(configOf({ ...env, S3_SECRET_ACCESS_KEY: `not ${S3_SECRET}` }))
     const error = await wrong.put(slug, png).catch((thrown) => thrown)
