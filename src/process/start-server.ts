@@ -226,6 +226,8 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
     slots: options.slots,
     connections: connectionLimits(openFileLimit(), log),
   })
+  if (config.baseUrl.startsWith('https:') && config.cdnBaseUrl.startsWith('http:'))
+    log.warn('browsers may show no images: CDN_BASE_URL must begin with https://, as BASE_URL does')
   const stopChecks = images.untilUsable()
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)

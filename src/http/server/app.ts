@@ -25,6 +25,7 @@ import { type Draining, endConnections } from './drain.js'
 import { healthRoutes, versionRoute } from './health-routes.js'
 import { answerUnreadable, noteRequest, refuseTunnel, requireUtf8 } from './malformed-requests.js'
 import { describeApi } from './openapi.js'
+import { tellOfSetUp } from './set-up-hints.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {
@@ -89,6 +90,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   requireUtf8(app)
   endConnections(app, options.draining)
   limitConnections(app, options.trustedProxies, options.connections)
+  tellOfSetUp(app, options)
   app.server.on('request', noteRequest)
   dropFloods(app.server)
   app.server.on('connect', refuseTunnel)

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { type Log, occasionally } from '../../core/log.js'
 import type { App } from '../shared/fastify-app.js'
-import { isPrivateAddress, networkOf } from '../shared/networks.js'
+import { networkOf } from '../shared/networks.js'
 
 export interface ConnectionLimits {
   /** In all: each takes memory, even when idle. */
@@ -88,13 +88,6 @@ export function limitConnections({ server, log }: App, trustedProxies: readonly 
   const connections = new WeakMap<Socket, { readonly network: Network; readonly unanswered: Set<IncomingMessage> }>()
   const usualKeepAliveMs = server.keepAliveTimeout
   let all = 0
-  let isProxyTold = false
-  /** Without its name in TRUST_PROXY nobody is told apart behind it. From the internet the header says nothing. */
-  const tellOfProxy = ({ headers, socket: { remoteAddress: address = '' } }: IncomingMessage) => {
-    if (isProxyTold || headers['x-forwarded-for'] === undefined || !isPrivateAddress(address)) return
-    isProxyTold = true
-    log.warn({ address }, 'all who come through this proxy count as one for every limit: name it in TRUST_PROXY')
-  }
   const warning =
     'too many connections: idle ones, and those that keep this server waiting, are closed; if they are a proxy’s, name it in TRUST_PROXY'
   const warn = occasionally((connections) => log.warn({ connections }, warning))
@@ -160,7 +153,6 @@ export function limitConnections({ server, log }: App, trustedProxies: readonly 
     const { socket } = request
     const { network, unanswered } = connections.get(socket) ?? {}
     if (!unanswered) return
-    if (network !== proxied) tellOfProxy(request)
     unanswered.add(request)
     if (unanswered.size === 1) place(socket)
     response.once('close', () => {
@@ -173,9 +165,9 @@ export function limitConnections({ server, log }: App, trustedProxies: readonly 
   })
 }
 
-const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
+export const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 
-function addressList(networks: readonly string[]): BlockList {
+export function addressList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {
     const [address = '', bits = isIPv6(address) ? 128 : 32] = network.split('/')

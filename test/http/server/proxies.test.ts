@@ -9,7 +9,7 @@ import { call } from '../../support/client.js'
 import { sendRaw } from '../../support/raw-http.js'
 import { until } from '../../support/until.js'
 
-async function givenServer(trustedProxies: readonly string[] = []) {
+async function givenServer(trustedProxies: readonly string[] = [], baseUrl = 'https://easel.test') {
   const lines: string[] = []
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -17,12 +17,12 @@ async function givenServer(trustedProxies: readonly string[] = []) {
       done()
     },
   })
-  const app = await buildBareApp({ log: pino({ level: 'warn' }, stream), trustedProxies })
+  const app = await buildBareApp({ log: pino({ level: 'warn' }, stream), trustedProxies, baseUrl })
   const sockets: Socket[] = []
   app.server.on('connection', (socket: Socket) => sockets.push(socket))
   await app.listen({ port: 0, host: '127.0.0.1' })
   onTestFinished(() => app.close())
-  const warnings = () => lines.map((line) => JSON.parse(line) as { readonly msg: string; readonly address?: string })
+  const warnings = () => lines.map((line) => JSON.parse(line) as { readonly msg: string })
   return { app, url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, sockets, warnings }
 }
 
@@ -42,9 +42,34 @@ describe('a proxy that TRUST_PROXY does not name', () => {
     ])
   })
 
-  it('that it names, is not', async () => {
+  it('that it names is told of only if it does not say who its clients are', async () => {
     const { url, warnings } = await givenServer(['127.0.0.0/8'])
     await call(url, 'GET', '/health', { headers: OF_PROXY })
+    expect(warnings()).toEqual([])
+    for (const headers of [{ 'x-real-ip': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }])
+      await call(url, 'GET', '/health', { headers })
+    expect(warnings()).toMatchObject([
+      { msg: 'all who come through this proxy count as one for every limit: let it send X-Forwarded-For' },
+    ])
+  })
+})
+
+describe('a BASE_URL that leads to this machine', () => {
+  const ask = (url: string, path: string, host: string) =>
+    sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+
+  it('is told of once when people use another name', async () => {
+    const { url, warnings } = await givenServer([], 'http://localhost:3000')
+    for (const host of ['localhost:3000', '127.0.0.1', '[::1]:3000']) await ask(url, '/nothing', host)
+    await ask(url, '/ready', '10.1.2.3:3000')
+    expect(warnings()).toEqual([])
+    for (let n = 0; n < 2; n++) await ask(url, '/nothing', 'pictures.example')
+    expect(warnings()).toMatchObject([{ host: 'pictures.example', baseUrl: 'http://localhost:3000' }])
+  })
+
+  it('is all right where it is another one', async () => {
+    const { url, warnings } = await givenServer()
+    await ask(url, '/nothing', 'pictures.example')
     expect(warnings()).toEqual([])
   })
 })
