@@ -8,6 +8,7 @@ import { timeLeft } from '../core/generations/follow/eta.js'
 import { createFollowing } from '../core/generations/follow/follow.js'
 import { hiddenImages } from '../core/images/hidden-images.js'
 import { imageLinks } from '../core/images/image-links.js'
+import { isOtherStore } from '../core/images/other-store.js'
 import type { ImageFiles } from '../core/images/ports.js'
 import { occasionally } from '../core/log.js'
 import { release } from '../core/release.js'
@@ -27,7 +28,7 @@ import { refusedPromptNotes } from '../db/generations/submit/refused-prompts.js'
 import { unansweredStore } from '../db/generations/submit/unanswered.js'
 import { hiddenImageRows } from '../db/images/hidden-images.js'
 import { imageSecret } from '../db/images/privacy.js'
-import { publishedImages } from '../db/images/published-images.js'
+import { publishedImages, somePublished } from '../db/images/published-images.js'
 import { imageRemovals } from '../db/images/removals.js'
 import { uploadRights } from '../db/images/upload-rights.js'
 import { serviceState } from '../db/operator/service-state.js'
@@ -41,6 +42,7 @@ import { openImageStore } from '../images/open-image-store.js'
 import { withInfotext } from '../images/png-text.js'
 import { s3Bucket } from '../images/s3-bucket.js'
 import { scaleForModel } from '../images/scale-for-model.js'
+import { storageName } from '../images/storage.js'
 import { repeatedly } from '../lib/repeatedly.js'
 import { mcp } from '../mcp/plugin.js'
 import { createModerator } from '../moderation/create-moderator.js'
@@ -62,6 +64,8 @@ const MAX_CONNECTIONS = 20
 const CREATE_IMAGE_TIMEOUT_SECONDS = 120
 /** How long clients that wait for Create Image are still served after SIGTERM; the notice is part of this time. */
 const WAITERS_MS = 25_000
+const OTHER_STORE =
+  'none of the images that were published is in the image store: mount its disk, or correct STORAGE_URL, since new images go there'
 
 /** The one line of a generation that was canceled here; other ends are in the log of who ended them. */
 const told = ({ cancel }: CancelStore, log: Logger): CancelStore => ({
@@ -228,6 +232,10 @@ export async function startServer(config: Config, log: Logger, options: ServerOp
   })
   if (config.baseUrl.startsWith('https:') && config.cdnBaseUrl.startsWith('http:'))
     log.warn('browsers may show no images: CDN_BASE_URL must begin with https://, as BASE_URL does')
+  // What is away is told by others.
+  void isOtherStore({ somePublished: somePublished(db), images })
+    .then((isOther) => isOther && log.error({ storage: storageName(config.storage) }, OTHER_STORE))
+    .catch(() => undefined)
   const stopChecks = images.untilUsable()
   const reconciler = foundation.startReconciler(images)
   const takedowns = foundation.startTakedowns(images)

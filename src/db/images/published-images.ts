@@ -1,8 +1,9 @@
-import { sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { PublishedImages } from '../../core/images/ports.js'
 import type { ArchiveContent } from '../archive-content.js'
 import type { Database } from '../client.js'
 import { liveFirst, type Tables } from '../months.js'
+import { images as i } from '../schema/images.js'
 import { columns, type RowOf, selectAs } from '../statement.js'
 
 const publishedImage = ({ g, i }: Tables) => ({
@@ -29,6 +30,14 @@ export const publishedImages = ({ pool, archive }: Database): PublishedImages =>
     return content ? archivedImage(content, slug) : inTables()
   },
 })
+
+/** Slugs of public images, those that Postgres comes upon first. */
+export const somePublished =
+  ({ orm }: Database) =>
+  async (limit: number): Promise<string[]> => {
+    const isPublic = and(isNull(i.removedAt), eq(i.isPrivate, false))
+    return (await orm.select({ slug: i.slug }).from(i).where(isPublic).limit(limit)).map(({ slug }) => slug)
+  }
 
 function archivedImage({ images, generations }: ArchiveContent, slug: string): Row {
   const image = images.find((it) => it.slug === slug) as (typeof images)[number]
