@@ -1,6 +1,7 @@
 /** The connections to an object store, by the AWS SDK. */
 import type { S3Client } from '@aws-sdk/client-s3'
 import { HttpsProxyAgent } from 'https-proxy-agent'
+import { getProxyForUrl } from 'proxy-from-env'
 import { proxyFor } from '../lib/no-proxy.js'
 import { ALL_FEATURES, LOOKUPS, type Lookup, type PutFeatures } from './s3-capabilities.js'
 import type { S3Access } from './storage.js'
@@ -40,7 +41,7 @@ export async function connect({ endpoint, region, forcePathStyle, key }: S3Acces
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
   const { S3Client } = await import('@aws-sdk/client-s3')
   // A store over http:// is in a network of ours.
-  const proxy = proxyFor(endpoint ?? `https://s3.${region}.amazonaws.com`)
+  const proxy = proxyFor(endpoint ?? `https://s3.${region}.amazonaws.com`, getProxyForUrl)
   // A reader of /cdn holds one for as long as it reads, so there may be as many as readers, whom the server limits.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
   return new S3Client({

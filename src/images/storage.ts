@@ -31,6 +31,17 @@ export interface S3Access {
 
 const S3_URL = /^s3:\/\/([^/]*)(.*?)\/?$/s
 
+/** As the consoles of providers show the address of a bucket. A store of one's own may have the bucket's name itself. */
+const PROVIDERS =
+  /\.(amazonaws|digitaloceanspaces|backblazeb2|wasabisys|cloudflarestorage|linodeobjects|vultrobjects|your-objectstorage|aliyuncs|myqcloud|scw|ovh|exo|hetzner)\.\w+$/
+
+/** Whether the endpoint has the bucket in it, which would then be named twice. */
+export function namesBucket({ endpoint, bucket }: Pick<S3Storage, 'endpoint' | 'bucket'>): boolean {
+  if (endpoint === undefined) return false
+  const { hostname, pathname } = new URL(endpoint)
+  return pathname.endsWith(`/${bucket}`) || (hostname.startsWith(`${bucket}.`) && PROVIDERS.test(hostname))
+}
+
 /** What is wrong with a STORAGE_URL, as the end of a sentence; undefined: nothing. */
 export function storageUrlProblem(url: string): string | undefined {
   if (/^file:./.test(url)) return undefined

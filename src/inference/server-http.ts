@@ -1,3 +1,4 @@
+import { getProxyForUrl } from 'proxy-from-env'
 import { Agent, type Dispatcher, FormData, ProxyAgent, request } from 'undici'
 import { proxyFor } from '../lib/no-proxy.js'
 import { networkFailure } from './backend-failure.js'
@@ -57,7 +58,7 @@ const decoded = (text: string) => {
 
 /** A server over https:// may be rented, behind HTTPS_PROXY; one over http:// is in a network of ours. */
 export function agentOf(base: string, options: Agent.Options): Dispatcher {
-  const proxy = base.startsWith('https:') && proxyFor(base)
+  const proxy = base.startsWith('https:') && proxyFor(base, getProxyForUrl)
   return proxy ? new ProxyAgent({ ...options, uri: proxy }) : new Agent(options)
 }
 

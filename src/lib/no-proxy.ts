@@ -1,6 +1,5 @@
 /** Which addresses NO_PROXY leaves out by their networks (10.0.0.0/8), which neither undici nor proxy-from-env know. */
 import { BlockList, isIP } from 'node:net'
-import { getProxyForUrl } from 'proxy-from-env'
 
 const noProxy = (): string => process.env.no_proxy ?? process.env.NO_PROXY ?? ''
 
@@ -18,6 +17,6 @@ export function isInNoProxyNetwork(host: string): boolean {
   return networks.check(address, `ipv${isIP(address) as 4 | 6}`)
 }
 
-/** The proxy that leads to a URL; empty: none. */
-export const proxyFor = (url: string): string =>
-  URL.canParse(url) && isInNoProxyNetwork(new URL(url).hostname) ? '' : getProxyForUrl(url)
+/** The proxy that leads to a URL; empty: none. @param proxyOf knows the rest of what the environment says */
+export const proxyFor = (url: string, proxyOf: (url: string) => string): string =>
+  URL.canParse(url) && isInNoProxyNetwork(new URL(url).hostname) ? '' : proxyOf(url)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MAX_RETAINED_DAYS } from '../core/accounts/plan.js'
-import { storageName, storageOf } from '../images/storage.js'
+import { namesBucket, storageName, storageOf } from '../images/storage.js'
 import { TLS_MODES } from '../lib/tls.js'
 import {
   backendUrls,
@@ -264,16 +264,6 @@ function tracesUrl({
 }
 
 const milliseconds = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1000)
-
-/** As the consoles of providers show the address of a bucket. A store of one's own may have the bucket's name itself. */
-const PROVIDERS =
-  /\.(amazonaws|digitaloceanspaces|backblazeb2|wasabisys|cloudflarestorage|linodeobjects|vultrobjects|your-objectstorage|aliyuncs|myqcloud|scw|ovh|exo|hetzner)\.\w+$/
-
-function namesBucket({ endpoint = '', bucket }: { readonly endpoint: string | undefined; readonly bucket: string }) {
-  if (!endpoint) return false
-  const { hostname, pathname } = new URL(endpoint)
-  return pathname.endsWith(`/${bucket}`) || (hostname.startsWith(`${bucket}.`) && PROVIDERS.test(hostname))
-}
 
 /** Where images are kept, and how workers bring them there. */
 function storageConfig(v: z.output<typeof variables>, baseUrl: string) {

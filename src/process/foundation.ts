@@ -11,7 +11,7 @@ import type { InferenceBackend } from '../core/generations/run/backend.js'
 import type { RunPorts } from '../core/generations/run/run.js'
 import type { ImageStore } from '../core/images/ports.js'
 import { startImageMoves } from '../core/images/privacy.js'
-import { purgedAgain, startLaterPurges, startTakedowns } from '../core/images/takedown.js'
+import { startTakedowns } from '../core/images/takedown.js'
 import { occasionally } from '../core/log.js'
 import { isOutage } from '../core/outage.js'
 import { periodStore } from '../db/accounts/subscription-periods.js'
@@ -28,13 +28,11 @@ import { passLease } from '../db/generations/pass-lease.js'
 import { reconcileStore } from '../db/generations/reconcile.js'
 import { retentionStore } from '../db/generations/retention.js'
 import { serverOf } from '../db/hosts.js'
-import { laterPurges } from '../db/images/cdn-purges.js'
 import { imageMoves } from '../db/images/privacy.js'
 import { takedownStore } from '../db/images/takedowns.js'
 import { replicaReads } from '../db/read-replica.js'
 import { archiveFiles } from '../images/archive-files.js'
 import type { WholeImageStore } from '../images/private-files.js'
-import { cdnPurge } from '../outbound/cdn-purge.js'
 import type { QueueConnection } from '../queue/job-queue.js'
 import { generationQueue } from '../queue/queues.js'
 import { noActiveGenerationLock, redisActiveGenerationLock } from '../redis/active-generation-lock.js'
@@ -53,6 +51,7 @@ import { noWipeMark, redisWipeMark } from '../redis/wipe-mark.js'
 import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Tracing } from '../telemetry/tracing/open-tracing.js'
 import { auditService } from './audit-service.js'
+import { cdnPurges } from './cdn-purges.js'
 import type { Config } from './config.js'
 import type { ReadyCheck } from './health.js'
 import { outageLog, TOLD_AFTER_MS } from './logger.js'
@@ -187,10 +186,7 @@ export async function openFoundation(
   // Its connections are set up in a way that a pooler must not pass on to others.
   const queue = generationQueue(producerConnection, logErrors('queue error'), tracing?.telemetry)
 
-  const { cdnPurgeUrl: purgeUrl } = config
-  const later = laterPurges(db)
-  const purgeOnce = purgeUrl === undefined ? undefined : cdnPurge(purgeUrl, config)
-  const purge = purgeOnce && purgedAgain(purgeOnce, later)
+  const cdn = cdnPurges(config, db)
 
   return {
     db,
@@ -241,18 +237,13 @@ export async function openFoundation(
       startTakedowns({
         takedowns: takedownStore(db),
         images,
-        purge,
+        purge: cdn?.purge,
         // Whoever restores an older database has to remove it again.
         onRemoved: (slug) => log.info({ slug }, 'image removed'),
         onFault: throttled((err) => log.warn({ err }, 'what is left to do of removed images is tried again')),
       }),
-    /** Purges once more what was purged, if there is a CDN. */
     startLaterPurges: () =>
-      purgeOnce &&
-      startLaterPurges(
-        { later, purge: purgeOnce },
-        throttled((err) => log.warn({ err }, 'removed images are purged from the CDN once more later')),
-      ),
+      cdn?.startLater(throttled((err) => log.warn({ err }, 'what was purged from the CDN is purged once more later'))),
     /** Ends what is older than it is kept. */
     startRetention: () =>
       startRetention({
@@ -277,7 +268,7 @@ export async function openFoundation(
     /** Brings the files of images that were made private or public to where they belong. */
     startImageMoves: ({ publicFiles, privateFiles }: WholeImageStore) =>
       startImageMoves(
-        { moves: imageMoves(db), publicFiles, privateFiles, purge },
+        { moves: imageMoves(db), publicFiles, privateFiles, purge: cdn?.purge },
         throttled((err) => log.warn({ err }, 'the files of images that were made private or public are moved later')),
       ),
     /** Counts what must never happen, once in a while in one of all processes. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { getProxyForUrl } from 'proxy-from-env'
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isInNoProxyNetwork, proxyFor } from '../../src/lib/no-proxy.js'
@@ -29,7 +30,12 @@ describe('a network in NO_PROXY', () => {
     vi.stubEnv('NO_PROXY', NO_PROXY)
     vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128')
     const urls = ['10.1.2.3:9000', '11.1.2.3', 'gpu.inside.example', 'store.example'].map((host) => `https://${host}/`)
-    expect(urls.map(proxyFor)).toEqual(['', 'http://proxy.example:3128', '', 'http://proxy.example:3128'])
+    expect(urls.map((url) => proxyFor(url, getProxyForUrl))).toEqual([
+      '',
+      'http://proxy.example:3128',
+      '',
+      'http://proxy.example:3128',
+    ])
   })
 
   // The loopback network has more than one address on Linux alone.

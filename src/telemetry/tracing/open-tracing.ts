@@ -15,6 +15,7 @@ import {
 } from '@opentelemetry/sdk-trace-node'
 import { BullMQOtel } from 'bullmq-otel'
 import { HttpsProxyAgent } from 'https-proxy-agent'
+import { getProxyForUrl } from 'proxy-from-env'
 import type { Log } from '../../core/log.js'
 import { reasonOf } from '../../lib/causes.js'
 import { proxyFor } from '../../lib/no-proxy.js'
@@ -57,7 +58,7 @@ export function openTracing(name: string, url: string, log: Log) {
 
 /** A collector over http:// is in a network of ours. */
 function throughProxy(url: string) {
-  const proxy = proxyFor(url)
+  const proxy = proxyFor(url, getProxyForUrl)
   if (!proxy) return {}
   return { httpAgentOptions: (protocol: string) => (protocol === 'https:' ? new HttpsProxyAgent(proxy) : new Agent()) }
 }
