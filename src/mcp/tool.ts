@@ -71,16 +71,17 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodObject>(
   definition: ToolDefinition<Input, Output>,
 ): Tool {
   const { name, title, description, input, output, annotations, mayWait = false, run } = definition
+  const inputSchema = jsonSchemaOf(input, 'input')
   return {
     name,
     mayWait,
     listed: () => ({
       ...{ name, title, description, annotations: { title, ...annotations } },
-      inputSchema: jsonSchemaOf(input, 'input'),
+      inputSchema,
       outputSchema: jsonSchemaOf(output, 'output'),
     }),
     async run(args, call) {
-      const read = input.safeParse(asMeant(args, jsonSchemaOf(input, 'input')))
+      const read = input.safeParse(asMeant(args, inputSchema))
       if (!read.success) throw invalidArguments(read.error, input)
       return run(read.data, call)
     },
@@ -91,10 +92,14 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodObject>(
  * Arguments as models write them: null or an empty text for what they leave out, numbers as text, and any field for a tool that takes
  * none, since some programs cannot call it without one.
  */
-function asMeant(args: unknown, { properties = {} }: Pick<JsonSchema, 'properties'>): unknown {
+function asMeant(
+  args: unknown,
+  { properties = {}, required = [] }: Pick<JsonSchema, 'properties' | 'required'>,
+): unknown {
   if (args === null || typeof args !== 'object' || Array.isArray(args)) return args
   const known = Object.keys(properties)
-  const given = Object.entries(args).filter(([, value]) => known.length > 0 && value !== null && value !== '')
+  const isLeftOut = (name: string, value: unknown) => value === null || (value === '' && !required.includes(name))
+  const given = Object.entries(args).filter(([name, value]) => known.length > 0 && !isLeftOut(name, value))
   return Object.fromEntries(
     given.map(([name, value]) => {
       const type = Object.hasOwn(properties, name) ? (properties[name] as JsonSchema).type : undefined

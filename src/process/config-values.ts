@@ -263,3 +263,14 @@ export const issuerUrl = plainHttpUrl.refine((text) => {
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }, 'must begin with https://, except on localhost')
+
+const TRACES = '/v1/traces'
+
+/** Where traces are sent. The endpoint of all signals has none of their paths, though many write it. */
+export function tracesUrl(variables: {
+  readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
+}): string | undefined {
+  const all = variables.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/, '')
+  return variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (all?.endsWith(TRACES) ? all : all && all + TRACES)
+}

@@ -17,6 +17,7 @@ import {
   redisUrl,
   siteName,
   storageUrl,
+  tracesUrl,
   urlWith,
   urlWithoutPassword,
   webUrl,
@@ -252,17 +253,6 @@ export function parseConfig(env: Record<string, string | undefined>) {
   })
 }
 
-const TRACES = '/v1/traces'
-
-/** The endpoint of all signals has none of their paths, though many write it. */
-function tracesUrl({
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
-  OTEL_EXPORTER_OTLP_ENDPOINT: all,
-}: z.output<typeof variables>) {
-  const base = all?.replace(/\/+$/, '')
-  return own ?? (base?.endsWith(TRACES) ? base : base && base + TRACES)
-}
-
 const milliseconds = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Where images are kept, and how workers bring them there. */
@@ -286,7 +276,7 @@ function storageConfig(v: z.output<typeof variables>, baseUrl: string) {
   for (const it of [storage, oldStorage])
     if (it?.kind === 's3' && namesBucket(it))
       throw new ConfigError(
-        `S3_ENDPOINT names the bucket "${it.bucket}", which STORAGE_URL names already: write the address without it`,
+        `S3_ENDPOINT names the bucket "${it.bucket}", which STORAGE_URL names already: write the address without it (and STORAGE_URL=s3://${it.bucket}/${it.bucket}/…, if images lie there by now)`,
       )
   if ([storage, oldStorage].some((it) => it?.kind === 's3') && !v.S3_REGION && !v.S3_ENDPOINT)
     throw new ConfigError('s3:// storage needs S3_REGION on AWS, or S3_ENDPOINT elsewhere')

@@ -718,7 +718,7 @@ describe('object storage', () => {
     'http://minio:9000/pictures/',
   ])('is refused where its address has the bucket a second time: %s', (S3_ENDPOINT) => {
     expect(refusalOf({ ...REQUIRED, ...OWN, S3_ENDPOINT })).toBe(
-      'S3_ENDPOINT names the bucket "pictures", which STORAGE_URL names already: write the address without it',
+      'S3_ENDPOINT names the bucket "pictures", which STORAGE_URL names already: write the address without it (and STORAGE_URL=s3://pictures/pictures/…, if images lie there by now)',
     )
   })
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { givenPlan } from '../../support/given-plan.js'
 import { givenOperator } from '../../support/given-sign-in.js'
 import { givenUser } from '../../support/givens.js'
 import { customerOf, memoryPayments } from '../../support/memory-payments.js'
@@ -19,12 +20,13 @@ const PATH = '/operator/payments'
 const send = (path: string, body?: Record<string, string>) =>
   visit(context.service.url, path, { body, cookie: operator.cookie })
 
-/** A paid subscription that has neither an account nor a plan. */
+/** A paid subscription of a plan, and of no account's customer. */
 async function givenUnmatched() {
-  const [id, price] = [`sub_${crypto.randomUUID()}`, `price_${crypto.randomUUID()}`]
+  const id = `sub_${crypto.randomUUID()}`
+  const { price } = await givenPlan(context.service.db, { price: `price_${crypto.randomUUID()}` })
   const customer = customerOf(null, { email: `${HOSTILE}@example.com` })
   provider.subscriptions.set(id, {
-    ...{ id, customer, price, status: 'active', endsAt: null },
+    ...{ id, customer, price: price as string, status: 'active', endsAt: null },
     ...{ startedAt: new Date(), paidUntil: new Date(Date.now() + 86_400_000) },
   })
   const { body, signature } = provider.signed({ about: { kind: 'subscription', id } })
@@ -34,7 +36,7 @@ async function givenUnmatched() {
     headers: { 'stripe-signature': signature },
   })
   await until(async () => (await send(PATH)).html.includes(id), 'the subscription in the list')
-  return { id, price, customer: customer.id }
+  return { id, customer: customer.id }
 }
 
 const rowOf = async (id: string) =>
@@ -43,7 +45,7 @@ const rowOf = async (id: string) =>
 describe('the page of payments', () => {
   it('lists what is unmatched, and matches a customer', async () => {
     const { db } = context.service
-    const { id, price, customer } = await givenUnmatched()
+    const { id, customer } = await givenUnmatched()
     expect((await send(PATH)).html).not.toContain('<img src=x')
     expect(await rowOf(id)).toContain('No account is known for this customer')
     const user = await givenUser(db)
@@ -52,11 +54,11 @@ describe('the page of payments', () => {
     expect((await send(`${PATH}/match`, { ...named, username: 'nobody', reason: 'mailed' })).status).toBe(404)
     const { location } = await send(`${PATH}/match`, { ...named, reason: 'mailed' })
     expect((await send(location as string)).html).toContain('The customer is matched')
-    await until(async () => (await rowOf(id)).includes('No plan has this price'), `the next problem, ${price}`)
+    await until(async () => (await rowOf(id)) === '', 'an empty list')
     const { rows } = await db.pool.query('SELECT action, reason FROM operator_actions WHERE target = $1', [
       user.username,
     ])
-    expect(rows).toEqual([{ action: `matched customer ${customer}`, reason: 'mailed' }])
+    expect(rows).toContainEqual({ action: `matched customer ${customer}`, reason: 'mailed' })
   })
 
   it('asks again, and dismisses what needs nothing more', async () => {

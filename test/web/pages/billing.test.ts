@@ -205,7 +205,7 @@ describe('buying credits', () => {
       stripe.pay((await post('/account/billing/pack', { name: pack.name })).location as string, 'takes_days')
         .success_url,
     )
-    expect((await get(again)).html).toContain('being confirmed')
+    expect((await get(again)).html).toMatch(/being confirmed|your payment is on its way/)
     const late = await get('/account?paid=pack&since=1')
     expect(late.html).not.toContain('not confirmed yet')
   })
