@@ -5,7 +5,7 @@ import { reasonOf } from '../lib/causes.js'
 import type { Bad } from './backend-failure.js'
 import { kindOfBytes } from './server-reply.js'
 
-type Size = Pick<GenerationParameters, 'width' | 'height'>
+export type Size = Pick<GenerationParameters, 'width' | 'height'>
 
 /**
  * Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it.
@@ -29,7 +29,13 @@ const ROUNDED = 8
  * @param scale the image's size divided by the asked one; a scaled size may be rounded
  * @param otherSize makes the error for an image of another size
  */
-export async function requireSize(bytes: Buffer, asked: Size, bad: Bad, scale = 1, otherSize = bad) {
+export async function requireSize(
+  bytes: Buffer,
+  asked: Size,
+  bad: Bad,
+  scale = 1,
+  otherSize: (what: string, drawn: Size) => Error = bad,
+) {
   const header = await headerOf(bytes).catch((error) => {
     throw bad(`sent an image that cannot be read: ${whyUnreadable(bytes, error)}`)
   })
@@ -37,6 +43,7 @@ export async function requireSize(bytes: Buffer, asked: Size, bad: Bad, scale = 
   if (off > (scale === 1 ? 0 : ROUNDED * Math.max(scale, 1)))
     throw otherSize(
       `drew ${header.width}x${header.height} instead of ${Math.round(asked.width * scale)}x${Math.round(asked.height * scale)}`,
+      header,
     )
   return header
 }

@@ -137,6 +137,17 @@ describe('a refusal', () => {
     expect(inWords(LACKING.sampler.replace('%', 'dpmpp_2m'), { language: 'de' })).toContain('Den Sampler „DPM++ 2M“')
   })
 
+  it('of a workflow that cannot be drawn so is said in German', () => {
+    const sentences = [
+      'width and height must be multiples of 16 for this model.',
+      'This model is not set up correctly and cannot be drawn with these settings.',
+    ]
+    expect(sentences.map((sentence) => inWords(sentence, { language: 'de' }))).toEqual([
+      'Breite und Höhe: Gib Vielfache von 16 ein, so verlangt es dieses Modell.',
+      'Dieses Modell ist nicht richtig eingerichtet und kann mit diesen Einstellungen nicht gezeichnet werden.',
+    ])
+  })
+
   it('of moderation names a category that is known in German, and no other one', () => {
     const of = (category: string, words: string[]) =>
       inWords(promptFlagged('prompt', category, words).message, { language: 'de' })

@@ -25,6 +25,8 @@ export type RunFault =
   /** An error that repeats the word it could not encode. */
   | 'text_exception'
   | 'wrong_size'
+  /** Its model draws in multiples of 16: other sizes are rounded down. */
+  | 'sizes_of_16'
   | 'same_image'
   /** Its numbers overflowed. */
   | 'black_image'

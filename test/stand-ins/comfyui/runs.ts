@@ -165,7 +165,10 @@ export function createExecutor(settings: StandInSettings, files: Map<string, Buf
     const type = (prompt[id] as PromptNode).class_type === 'SaveImage' ? 'output' : 'temp'
     const folders = String(filename_prefix).split('/')
     const [prefix, subfolder] = [folders.pop(), folders.join('/')]
-    const [drawnWidth, height] = sizeOf(prompt, linked(prompt, prompt[id], 'images'))
+    const step = settings.run === 'sizes_of_16' ? 16 : 1
+    const [drawnWidth, height] = sizeOf(prompt, linked(prompt, prompt[id], 'images')).map(
+      (side) => Math.floor(side / step) * step,
+    ) as [number, number]
     // More than a scaled size may be rounded.
     const width = drawnWidth * (settings.run === 'wrong_size' ? 1.125 : 1)
     const key = settings.run === 'same_image' ? 'same' : keyOf(prompt, idOf(images))

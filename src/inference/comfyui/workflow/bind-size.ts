@@ -34,6 +34,7 @@ const PIXELS = new Map([
   ['EmptyChromaRadianceLatentImage', 16],
   ['StableCascade_EmptyLatentImage', 16],
   ['Wan22ImageToVideoLatent', 16],
+  ['TextEncodeMageFlowEdit', 16],
   ['EmptyHunyuanImageLatent', 32],
   ['EmptyLTXVLatentVideo', 32],
   ['EmptyHiDreamO1LatentImage', 32],

@@ -37,6 +37,14 @@ export const generationRefusals: readonly (readonly [english: string, german: st
   ['{name} must be a number from {} to {}.', '{}: Gib eine Zahl von {} bis {} ein.'],
   ['{name} must be at most {} for this model.', '{}: Höchstens {} ist möglich mit diesem Modell.'],
   ['{name} must be at least {} for this model.', '{}: Mindestens {} ist nötig mit diesem Modell.'],
+  [
+    'width and height must be multiples of {} for this model.',
+    'Breite und Höhe: Gib Vielfache von {} ein, so verlangt es dieses Modell.',
+  ],
+  [
+    'This model is not set up correctly and cannot be drawn with these settings.',
+    'Dieses Modell ist nicht richtig eingerichtet und kann mit diesen Einstellungen nicht gezeichnet werden.',
+  ],
   ['{name} must be from {} to {} for {} {}.', '{}: Von {} bis {} ist möglich mit {} {}.'],
   ['{name} must be a multiple of {} for {} {}.', '{}: Gib ein Vielfaches von {} ein, so verlangt es {} {}.'],
   ['{name} must be a multiple of {}.', '{}: Gib ein Vielfaches von {} ein.'],

@@ -696,6 +696,7 @@ describe('binds', () => {
     ['EmptySD3LatentImage', 8],
     ['EmptyFlux2LatentImage', 16],
     ['EmptyHunyuanImageLatent', 32],
+    ['TextEncodeMageFlowEdit', 16],
   ])('sizes of %s in multiples of %i', (name, multiple) => {
     const latent = node(name, { width: ['40', 0], height: ['40', 0], batch_size: 1 })
     expect(bound(textToImage({ '5': latent, '40': node('PrimitiveInt', { value: 512 }) })).sizeMultiple).toBe(multiple)
