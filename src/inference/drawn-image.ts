@@ -1,11 +1,12 @@
 import sharp from 'sharp'
 import type { GenerationParameters } from '../core/generations/generation.js'
+import { BackendError } from '../core/generations/run/backend.js'
 import { decodable } from '../core/images/image-bytes.js'
 import { reasonOf } from '../lib/causes.js'
 import type { Bad } from './backend-failure.js'
 import { kindOfBytes } from './server-reply.js'
 
-export type Size = Pick<GenerationParameters, 'width' | 'height'>
+type Size = Pick<GenerationParameters, 'width' | 'height'>
 
 /**
  * Decodes base64 (or a data URL) and checks the size. `infotext`: the parameters that the server wrote into it.
@@ -27,26 +28,39 @@ const ROUNDED = 8
 /**
  * Reads the image's header and checks its size. The pixels are decoded later, to be stored.
  * @param scale the image's size divided by the asked one; a scaled size may be rounded
- * @param otherSize makes the error for an image of another size
+ * @param otherSize makes the error for an image of another size, unless only its multiple is another one
  */
-export async function requireSize(
-  bytes: Buffer,
-  asked: Size,
-  bad: Bad,
-  scale = 1,
-  otherSize: (what: string, drawn: Size) => Error = bad,
-) {
+export async function requireSize(bytes: Buffer, asked: Size, bad: Bad, scale = 1, otherSize = bad) {
   const header = await headerOf(bytes).catch((error) => {
     throw bad(`sent an image that cannot be read: ${whyUnreadable(bytes, error)}`)
   })
   const off = Math.max(Math.abs(header.width - asked.width * scale), Math.abs(header.height - asked.height * scale))
-  if (off > (scale === 1 ? 0 : ROUNDED * Math.max(scale, 1)))
-    throw otherSize(
-      `drew ${header.width}x${header.height} instead of ${Math.round(asked.width * scale)}x${Math.round(asked.height * scale)}`,
-      header,
-    )
-  return header
+  if (off <= (scale === 1 ? 0 : ROUNDED * Math.max(scale, 1))) return header
+  const [width, height] = [Math.round(asked.width * scale), Math.round(asked.height * scale)]
+  const drew = `drew ${header.width}x${header.height} instead of ${width}x${height}`
+  const multiple = roundedTo(asked, { width: header.width / scale, height: header.height / scale })
+  if (multiple === undefined) throw otherSize(drew)
+  throw new BackendError(
+    'unsupported',
+    bad(`${drew}: give the model version "size_multiple": ${multiple}, and no request can ask for other sizes`).message,
+    `width and height must be multiples of ${multiple} for this model.`,
+  )
 }
+
+/** Sides in pixels that an element of a latent may have, beyond the usual 8. */
+const MULTIPLES = [16, 32, 64]
+
+/**
+ * The multiple to which a server has rounded a size, as ComfyUI makes a plain empty latent fit the model; undefined for
+ * another size altogether.
+ */
+const roundedTo = (asked: Size, drawn: Size): number | undefined =>
+  MULTIPLES.find((multiple) =>
+    (['width', 'height'] as const).every((side) => {
+      const own = Math.round(drawn[side])
+      return own % multiple === 0 && Math.abs(own - asked[side]) < multiple
+    }),
+  )
 
 const NOT_BASE64 = /[^\w+/\s=-]/
 

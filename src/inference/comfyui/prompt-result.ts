@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { BackendError } from '../../core/generations/run/backend.js'
 import { decodable } from '../../core/images/image-bytes.js'
 import { linkedSignal, withTimeLimit } from '../../lib/abort-signals.js'
-import { type Bad, badOutput, failure, unsupported } from '../backend-failure.js'
-import { requireSize, type Size } from '../drawn-image.js'
+import { type Bad, badOutput, failure } from '../backend-failure.js'
+import { requireSize } from '../drawn-image.js'
 import { saysOutOfMemory } from '../out-of-memory.js'
 import { publicWords, replyFailure } from '../server-reply.js'
 import type { ComfyuiAsked } from './graph.js'
@@ -39,8 +39,8 @@ export async function fetchImages(
     saved.map(async ({ seed, saveNode, file }) => {
       const bytes = await downloads.bytesOf(saveNode, file)
       if (!bytes) throw bad('no longer has an image that it saved')
-      const otherSize = (what: string, drawn: Size) => ofOtherSize(http.name, what, roundedTo(request, drawn, scale))
-      const { width, height } = await requireSize(bytes, request, bad, scale, isWorkflow ? otherSize : bad)
+      const otherSize = isWorkflow ? (what: string) => eachTime(http.name, what) : bad
+      const { width, height } = await requireSize(bytes, request, bad, scale, otherSize)
       return { bytes, seed, madeWith, size: { width, height } }
     }),
   )
@@ -56,27 +56,6 @@ async function isOneColour(bytes: Buffer): Promise<boolean> {
   const { channels } = await sharp(decodable(bytes)).stats()
   return channels.every(({ min, max }) => min === max)
 }
-
-/** Sides in pixels that a latent may stand for, beyond the usual 8. */
-const MULTIPLES = [16, 32, 64]
-
-/** ComfyUI makes a plain empty latent fit the model, which no workflow names: of which multiple both sides then are. */
-const roundedTo = (asked: Size, drawn: Size, scale: number): number | undefined =>
-  MULTIPLES.find((multiple) =>
-    (['width', 'height'] as const).every((side) => {
-      const own = Math.round(drawn[side] / scale)
-      return own % multiple === 0 && Math.abs(own - asked[side]) < multiple
-    }),
-  )
-
-const ofOtherSize = (server: string, what: string, multiple: number | undefined) =>
-  multiple === undefined
-    ? eachTime(server, what)
-    : unsupported(
-        server,
-        `${what}: give the model version "size_multiple": ${multiple}, and no request can ask for other sizes`,
-        `width and height must be multiples of ${multiple} for this model.`,
-      )
 
 /** What a workflow does whenever it is drawn. Another server may have other nodes. */
 export const eachTime = (server: string, what: string) =>

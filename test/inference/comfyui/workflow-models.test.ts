@@ -252,18 +252,21 @@ describe('a workflow that scales the image', () => {
   })
 })
 
-it('a model that draws in larger steps than its latent says names the step, to the operator and the subscriber', async () => {
-  const pony = textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }) })
-  const { generate, standIn } = await given(pony, {})
-  standIn.set({ run: 'sizes_of_16' })
-  expect(await failureOf(generate({ model: FLUX, width: 72, height: 64 }))).toMatchObject({
-    kind: 'unsupported',
-    message: expect.stringContaining('drew 64x64 instead of 72x64: give the model version "size_multiple": 16'),
-    publicMessage: 'width and height must be multiples of 16 for this model.',
-  })
-  const [image] = await generate({ model: FLUX, width: 80, height: 64 })
-  expect(image?.size).toEqual({ width: 80, height: 64 })
-})
+it.each([FLUX, PONY])(
+  'a model that draws in larger steps than its latent says (%s) names the step to both sides',
+  async (model) => {
+    const pony = textToImage({ '4': node('CheckpointLoaderSimple', { ckpt_name: PONY }) })
+    const { generate, standIn } = await given(pony, {})
+    standIn.set({ run: 'sizes_of_16' })
+    expect(await failureOf(generate({ model, width: 72, height: 64 }))).toMatchObject({
+      kind: 'unsupported',
+      message: expect.stringContaining('drew 64x64 instead of 72x64: give the model version "size_multiple": 16'),
+      publicMessage: 'width and height must be multiples of 16 for this model.',
+    })
+    const [image] = await generate({ model, width: 80, height: 64 })
+    expect(image?.size).toEqual({ width: 80, height: 64 })
+  },
+)
 
 describe('what a workflow does each time', () => {
   it('is not tried again on that server: an error of a node that gets what it cannot use', async () => {

@@ -58,3 +58,13 @@ it('refuses an image that names another seed than was asked for: the server igno
     message: expect.stringContaining('drew the seed 42 instead of 7'),
   })
 })
+
+it('says which sizes there are where the server rounds the one that it got', async () => {
+  const { standIn, generate } = await givenBackend({}, { rest: '/v1?sampler=euler_a&size_multiple=8' })
+  standIn.set({ fault: 'wrong_size' })
+  expect(await failureOf(generate({ width: 72 }))).toMatchObject({
+    kind: 'unsupported',
+    message: expect.stringContaining('drew 80x64 instead of 72x64: give the model version "size_multiple": 16'),
+    publicMessage: 'width and height must be multiples of 16 for this model.',
+  })
+})

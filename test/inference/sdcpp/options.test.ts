@@ -94,7 +94,10 @@ describe('the multiple of sizes', () => {
 
   it('is noticed if it is less than the server’s', async () => {
     const { generate } = await given({}, { sizeMultiple: 64, query: '?size_multiple=8' })
-    expect((await failureOf(generate({ width: 72 }))).kind).toBe('bad_output')
+    expect(await failureOf(generate({ width: 72 }))).toMatchObject({
+      kind: 'unsupported',
+      message: expect.stringContaining('instead of 72x64: give the model version "size_multiple": 64'),
+    })
   })
 
   it.each(['32', '', 'many'])('is refused as "%s"', (multiple) => {
