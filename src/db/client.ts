@@ -54,6 +54,9 @@ export const SESSION_SETTINGS = settings(DATABASE_TIMES)
 /** Not every platform has these; without them, the time limits above must do. */
 const OPTIONAL_SETTINGS = ['SET client_connection_check_interval = 1000', 'SET tcp_user_timeout = 10000']
 
+/** For what takes long where an operator has set a limit for requests. Postgres has it from 17 on; before, this is refused. */
+export const UNLIMITED_TRANSACTIONS = 'SET transaction_timeout = 0'
+
 /** Opens a pool; nothing is connected until the first query. */
 export function createDatabase(
   url: string,

@@ -1,4 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { UNLIMITED_TRANSACTIONS } from '../client.js'
 import { postgresClient } from '../hosts.js'
 import { auditProgress } from '../schema/operator.js'
 import { columns, queryOnce, selectAs, setList } from '../statement.js'
@@ -33,6 +34,7 @@ export async function auditDatabase(url: string) {
   try {
     await client.connect()
     await client.query(SETTINGS)
+    await client.query(UNLIMITED_TRANSACTIONS).catch(() => undefined)
     // Ends the statement when the audit's process has died. Not every platform has it.
     await client.query('SET client_connection_check_interval = 1000').catch(() => undefined)
   } catch (error) {

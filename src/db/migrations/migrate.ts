@@ -9,6 +9,7 @@ import type pg from 'pg'
 import { SEED_MODELS } from '../../core/catalog/model-version.js'
 import { MIGRATIONS } from '../../core/release.js'
 import { JOURNAL, requireEncoding } from '../checks/database-checks.js'
+import { UNLIMITED_TRANSACTIONS } from '../client.js'
 import { postgresClient } from '../hosts.js'
 import { modelVersions } from '../schema/catalog.js'
 import { sqlState } from '../sql-state.js'
@@ -76,6 +77,7 @@ export async function migrateDatabase(
       await delay(TURN_MS)
     }
     await client.query(`SET statement_timeout = 0; SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await client.query(UNLIMITED_TRANSACTIONS).catch(() => undefined)
     for (const statement of CREATE_JOURNAL) await queryOnce(client, statement)
     const [done] = await queryOnce<{ last: string }>(client, sql`SELECT max(created_at) AS last FROM ${JOURNAL}`)
     const missing = filesIn(folder).filter(({ folderMillis }) => folderMillis > Number(done?.last ?? 0))

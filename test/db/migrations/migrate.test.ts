@@ -92,6 +92,15 @@ describe('a database that is new', () => {
 })
 
 describe('migrating', () => {
+  it('takes longer than an operator lets transactions take', async (test) => {
+    const { url } = await createTestDatabase()
+    const client = await connected(url)
+    const name = new URL(url).pathname.slice(1)
+    // Postgres has it from 17 on.
+    await client.query(`ALTER DATABASE ${name} SET transaction_timeout = '500ms'`).catch(() => test.skip())
+    await migrateDatabase(url, await givenMigrations(['CREATE TABLE notes AS SELECT pg_sleep(1)::text AS note']))
+  })
+
   it('writes names of plans as they are looked up, also where subscriptions have them', async () => {
     const { pool } = context.db
     const [composed, clash] = [`Caf\u00e9 ${crypto.randomUUID()}`, `Clash ${crypto.randomUUID()}`]
