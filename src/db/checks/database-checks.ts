@@ -143,6 +143,18 @@ async function isMigrated(on: Queryable): Promise<boolean> {
   return (await queryOnce(on, sql`SELECT FROM ${JOURNAL} WHERE created_at >= ${when} LIMIT 1`)).length > 0
 }
 
+/** @returns one sentence where a newer release has migrated the database: this one may be too old for it */
+export async function newerMigrations(on: Queryable): Promise<string | undefined> {
+  const { when, tag } = lastMigration()
+  const [newer] = await queryOnce<{ n: number }>(
+    on,
+    sql`SELECT count(*)::integer AS n FROM ${JOURNAL} WHERE created_at > ${when}`,
+  )
+  return newer?.n
+    ? `A newer release has migrated the database: this one knows its migrations up to ${tag}, and not the ${newer.n} after it. It works if it is the release before; if it is older, run the newer one again, or restore a backup from before its migrations.`
+    : undefined
+}
+
 interface FaultWatchPorts {
   /** What is wrong with Postgres now, as one sentence; undefined: nothing. */
   readonly problem: () => Promise<string | undefined>

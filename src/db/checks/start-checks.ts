@@ -1,5 +1,5 @@
 import type { Database } from '../client.js'
-import { collationProblem, requireUsableDatabase } from './database-checks.js'
+import { collationProblem, newerMigrations, requireUsableDatabase } from './database-checks.js'
 import { requireFittingPooler, settingsLost } from './pooler-checks.js'
 
 /**
@@ -9,6 +9,8 @@ import { requireFittingPooler, settingsLost } from './pooler-checks.js'
 export async function startChecks(db: Database, listenUrl: string): Promise<string[]> {
   await requireUsableDatabase(db)
   await requireFittingPooler(db, listenUrl)
-  const asked = [settingsLost(db), collationProblem(db)].map((it) => it.catch(() => undefined))
+  const asked = [settingsLost(db), collationProblem(db), newerMigrations(db.pool)].map((it) =>
+    it.catch(() => undefined),
+  )
   return (await Promise.all(asked)).filter((sentence) => sentence !== undefined)
 }

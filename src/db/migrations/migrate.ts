@@ -8,7 +8,7 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import { SEED_MODELS } from '../../core/catalog/model-version.js'
 import { MIGRATIONS } from '../../core/release.js'
-import { JOURNAL, requireEncoding } from '../checks/database-checks.js'
+import { JOURNAL, newerMigrations, requireEncoding } from '../checks/database-checks.js'
 import { UNLIMITED_TRANSACTIONS } from '../client.js'
 import { postgresClient } from '../hosts.js'
 import { modelVersions } from '../schema/catalog.js'
@@ -81,6 +81,8 @@ export async function migrateDatabase(
     for (const statement of CREATE_JOURNAL) await queryOnce(client, statement)
     const [done] = await queryOnce<{ last: string }>(client, sql`SELECT max(created_at) AS last FROM ${JOURNAL}`)
     const missing = filesIn(folder).filter(({ folderMillis }) => folderMillis > Number(done?.last ?? 0))
+    const newer = await newerMigrations(client)
+    if (newer) tell(newer)
     for (const [n, file] of missing.entries()) {
       tell(`Migration ${n + 1} of ${missing.length}: ${file.tag}`)
       await apply(client, file, tell)

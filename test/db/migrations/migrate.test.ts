@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { SAMPLERS } from '../../../src/core/generations/generation.js'
 import type { ClaimedGeneration } from '../../../src/core/generations/run/ports.js'
 import { MIGRATIONS } from '../../../src/core/release.js'
-import { requireUsableDatabase } from '../../../src/db/checks/database-checks.js'
+import { newerMigrations, requireUsableDatabase } from '../../../src/db/checks/database-checks.js'
 import { runStore } from '../../../src/db/generations/run.js'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.js'
 import { newMigration } from '../../../src/db/migrations/new-migration.js'
@@ -92,6 +92,18 @@ describe('a database that is new', () => {
 })
 
 describe('migrating', () => {
+  it('says that a newer release has migrated the database, as each start does', async () => {
+    const { url } = await createTestDatabase()
+    const client = await connected(url)
+    const lines: string[] = []
+    await migrateDatabase(url, MIGRATIONS, (line) => lines.push(line))
+    expect(lines).toEqual([])
+    await migrateDatabase(url, await givenMigrations(['CREATE TABLE notes (note text)']))
+    await migrateDatabase(url, MIGRATIONS, (line) => lines.push(line))
+    expect(lines).toEqual([expect.stringMatching(/^A newer release has migrated the database: .* the 1 after it\. /)])
+    expect(await newerMigrations(client)).toBe(lines[0])
+  })
+
   it('takes longer than an operator lets transactions take', async (test) => {
     const { url } = await createTestDatabase()
     const client = await connected(url)
