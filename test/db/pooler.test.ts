@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.js'
+import { requireUsableDatabase } from '../../src/db/checks/database-checks.js'
 import { requireFittingPooler, settingsLost } from '../../src/db/checks/pooler-checks.js'
 import { createDatabase } from '../../src/db/client.js'
 import { auditService } from '../../src/process/audit-service.js'
@@ -113,6 +116,23 @@ describe('what Easel sets on its connections', () => {
     )
   })
 })
+
+it.each(['unsupported startup parameter: options', 'unsupported startup parameter in options: options'])(
+  'a pooler that refuses what a connection sets is named, with what mends it: %s',
+  async (message) => {
+    const answer = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`)
+    const head = Buffer.from([0x45, 0, 0, 0, answer.length + 4])
+    const server = createServer((socket) => socket.once('data', () => socket.end(Buffer.concat([head, answer]))))
+    onTestFinished(() => void server.close())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const url = `postgres://easel@127.0.0.1:${(server.address() as AddressInfo).port}/easel?options=-csearch_path%3Dpublic`
+    const db = createDatabase(url, { maxConnections: 1, onError: () => undefined })
+    onTestFinished(() => db.pool.end())
+    await expect(requireUsableDatabase(db)).rejects.toThrow(
+      /^The pooler .* sets options: leave it out of DATABASE_URL .*ignore_startup_parameters\.$/,
+    )
+  },
+)
 
 describe('"easel migrate"', () => {
   it.each([

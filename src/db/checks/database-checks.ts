@@ -47,6 +47,9 @@ function loginRefusal(error: unknown): string | undefined {
     return 'Postgres asks for a client certificate: add sslcert=/path/to/client.crt and sslkey=/path/to/client.key to DATABASE_URL.'
   if (/no encryption|\bSSL (off|(connection )?(is )?required)|insecure/i.test(message))
     return `Postgres takes no connection without TLS from here (${message}): add sslmode=verify-full to DATABASE_URL, and sslrootcert=/path/to/ca.pem if its certificate is from an authority of your own.`
+  const [, parameter] = /unsupported startup parameter(?: in options)?: (\S+)/.exec(message) ?? []
+  if (parameter)
+    return `The pooler in front of Postgres takes no connection that sets ${parameter}: leave it out of DATABASE_URL (and of PGOPTIONS), or name it in the pooler's ignore_startup_parameters.`
   if (/pg_hba\.conf/.test(message))
     return `Postgres lets this user in from no such place (${message}): add a line to its pg_hba.conf, or correct DATABASE_URL.`
   return undefined
