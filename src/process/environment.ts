@@ -15,6 +15,18 @@ function plain(value: string | undefined): string | undefined {
   return /^(["'])(?<inside>.*)\1$/s.exec(trimmed ?? '')?.groups?.inside ?? trimmed
 }
 
+/** What libraries read by themselves; Node reads its own variables before any of this runs. */
+const READ_BY_LIBRARIES = /^(?:OTEL_|AWS_|PG|(?:https?|no|all)_proxy$)/i
+
+/** Writes what libraries read in the plain form that readEnvironment gives to our own variables. */
+export function tidyForLibraries(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(env).filter((it) => READ_BY_LIBRARIES.test(it))) {
+    const value = plain(env[name])
+    if (value) env[name] = value
+    else delete env[name]
+  }
+}
+
 /** NAME_FILE names a file that holds the value of NAME, such as a secret of Docker's. @throws ConfigError */
 function withSecretFiles(env: Environment, names: readonly string[]): Environment {
   const given: Record<string, string | undefined> = { ...env }

@@ -8,6 +8,7 @@ import type { Metrics } from '../telemetry/metrics/open-metrics.js'
 import type { Tracing } from '../telemetry/tracing/open-tracing.js'
 import { withCommand } from './command-name.js'
 import { type Config, ConfigError, parseConfig } from './config.js'
+import { tidyForLibraries } from './environment.js'
 import { createLogger } from './logger.js'
 import { useProxy } from './proxy.js'
 
@@ -37,6 +38,7 @@ export async function runProcess(
 ): Promise<void> {
   let log: Logger | undefined
   try {
+    tidyForLibraries(process.env)
     const config = parseConfig(process.env)
     await useProxy(process.env)
     const { tracesUrl } = config

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConfigError, parseConfig } from '../../src/process/config.js'
+import { tidyForLibraries } from '../../src/process/environment.js'
 
 const REQUIRED = { DATABASE_URL: 'postgres://easel@db/easel' }
 const parse = (env: Record<string, string | undefined> = {}) => parseConfig({ ...REQUIRED, ...env })
@@ -158,6 +159,18 @@ it('reads values without blanks around them, and without the quotes that files o
   expect(config).toMatchObject({
     ...{ databaseUrl: 'postgres://easel@db/easel', redisUrl: 'redis://r', port: 3001, signUpIsOpen: true },
     ...{ site: { name: '"' }, moderation: { url: undefined } },
+  })
+})
+
+it('lets libraries read their own variables in the same form', () => {
+  const env: NodeJS.ProcessEnv = {
+    ...{ HTTPS_PROXY: '"http://proxy:3128"', no_proxy: "'localhost'", OTEL_TRACES_SAMPLER: '"always_on"\r' },
+    ...{ PGSSLMODE: ' require ', AWS_REGION: '""', HTTP_PROXY: '', NODE_OPTIONS: '"--x"', SITE_NAME: '"Easel"' },
+  }
+  tidyForLibraries(env)
+  expect(env).toEqual({
+    ...{ HTTPS_PROXY: 'http://proxy:3128', no_proxy: 'localhost', OTEL_TRACES_SAMPLER: 'always_on' },
+    ...{ PGSSLMODE: 'require', NODE_OPTIONS: '"--x"', SITE_NAME: '"Easel"' },
   })
 })
 
