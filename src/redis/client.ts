@@ -106,7 +106,7 @@ async function requireFittingCluster(redis: Cluster): Promise<void> {
 /** By what a server says of itself. */
 const UNFIT: Readonly<Record<string, string>> = {
   cluster:
-    'Redis is a cluster: write redis://HOST:6379?cluster=HOST:6379,HOST:6379 into REDIS_URL, with two or more of its nodes.',
+    'Redis is a cluster: write redis://HOST:6379?cluster=HOST:6379,HOST:6379 into REDIS_URL, with two or more of its nodes, or redis://HOST:6379?cluster where one address leads to all, as with hosted ones.',
   sentinel: 'REDIS_URL leads to a sentinel: write redis://MASTER/0?sentinels=HOST:26379,HOST:26379 with its master.',
 }
 
@@ -234,6 +234,9 @@ export function redisAvailability() {
 
 export type RedisAvailability = ReturnType<typeof redisAvailability>
 
+/** What hides that it is a cluster until keys of two nodes are asked for. */
+const BEHIND_ONE_ADDRESS =
+  'Redis is a cluster behind one address: write ?cluster at the end of REDIS_URL, or use one that is no cluster'
 /** Where a refusal of Redis says what it is; by its first word. */
 const REFUSALS: Readonly<Record<string, string>> = {
   OOM: 'Redis has no memory left: raise its maxmemory',
@@ -246,6 +249,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   BUSY: "Redis is held up by another client's script: end that with SCRIPT KILL",
   CLUSTERDOWN:
     'Nodes of the Redis cluster are away, and with them some of its keys: start them, or let replicas take over',
+  CROSSSLOT: BEHIND_ONE_ADDRESS,
+  MOVED: BEHIND_ONE_ADDRESS,
   NOPERM: 'Redis gives the user in REDIS_URL too few rights: allow all commands and keys',
 }
 const WITHOUT = 'Until then requests are served without it.'

@@ -302,6 +302,15 @@ describe.skipIf(!redisAvailable)('what is wrong with a Redis', () => {
     expect(await problem()).toBeUndefined()
   })
 
+  it('that is a cluster behind one address is said, though it does not call itself one', async () => {
+    const redis = createFailFastRedis(await startRedisWith('cluster-enabled yes'), quiet)
+    closers.push(() => redis.disconnect())
+    await until(() => redis.status === 'ready', 'the connection')
+    await redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+    await until(async () => /cluster_state:ok/.test(String(await redis.call('CLUSTER', 'INFO'))), 'its slots')
+    expect(await redisProblem(redis, 'easel')()).toMatch(/^Redis is a cluster behind one address: write \?cluster /)
+  })
+
   it('whose user may not run INFO is said, and leaves the process alive, which BullMQ then would not', async () => {
     // ioredis tells the console.
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
