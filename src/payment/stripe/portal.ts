@@ -55,8 +55,7 @@ async function make(stripe: Stripe, key: string, prices: readonly string[]): Pro
     // Of one product Stripe takes one price an interval, and refuses the portal to everybody if there is another.
     byProduct.set(product, new Map([[found.recurring?.interval, price], ...(byProduct.get(product) ?? [])]))
   }
-  // Without a key of our own: Stripe would repeat an answer for a day. One too many does no harm.
-  const made = await stripe.billingPortal.configurations.create({
+  const configuration = (anchor: object): Stripe.BillingPortal.ConfigurationCreateParams => ({
     metadata: { easel_prices: key },
     features: {
       customer_update: { enabled: true, allowed_updates: ['name', 'address', 'tax_id'] },
@@ -67,9 +66,7 @@ async function make(stripe: Stripe, key: string, prices: readonly string[]): Pro
         prices.length === 0
           ? { enabled: false }
           : {
-              ...{ enabled: true, default_allowed_updates: ['price'], proration_behavior: 'always_invoice' },
-              // A period's credits come at once: for the price of its last days they would be nearly free.
-              billing_cycle_anchor: 'now',
+              ...{ enabled: true, default_allowed_updates: ['price'], proration_behavior: 'always_invoice', ...anchor },
               products: [...byProduct]
                 .slice(0, MAX_PRODUCTS)
                 .map(([product, its]) => ({ product, prices: [...its.values()] })),
@@ -79,5 +76,19 @@ async function make(stripe: Stripe, key: string, prices: readonly string[]): Pro
             },
     },
   })
+  // Without a key of our own: Stripe would repeat an answer for a day. One too many does no harm.
+  const create = (anchor: object) => stripe.billingPortal.configurations.create(configuration(anchor))
+  // A period's credits come at once: for the price of its last days they would be nearly free.
+  const made = await create({ billing_cycle_anchor: 'now' }).catch((error) => {
+    // A portal without it is better than none.
+    if (!refuses(error, 'billing_cycle_anchor')) throw error
+    return create({})
+  })
   return made.id
+}
+
+/** @param error of Stripe; whether it refuses what was asked because of a parameter of this name, wherever that stands in it */
+function refuses(error: unknown, name: string): boolean {
+  const { type, param, message } = error as { type?: unknown; param?: unknown; message?: unknown }
+  return type === 'StripeInvalidRequestError' && [param, message].some((it) => String(it).includes(name))
 }

@@ -627,6 +627,23 @@ describe('the portal', () => {
     expect(await provider.portal(customer, { returnTo: PAGES.returnTo, prices })).toMatch(`${stripe.url}/p/session/`)
   })
 
+  it.each([
+    ['billing_cycle_anchor', 1],
+    ['schedule_at_period_end', 0],
+  ])('that Stripe takes no "%s" for is made %i times without it', async (refusedOfPortal, made) => {
+    const { stripe, provider, customer } = await givenCustomer()
+    stripe.set({ refusedOfPortal })
+    const page = { returnTo: PAGES.returnTo, prices: [stripe.givenPrice({ every: 'month' }).id] }
+    const opened = provider.portal(customer, page).then(
+      () => 1,
+      (error) => (error instanceof PaymentProviderFailure ? 0 : error),
+    )
+    expect(await opened).toBe(made)
+    const configurations = stripe.objects.list('billing_portal.configuration')
+    expect(configurations).toHaveLength(made)
+    expect(JSON.stringify(configurations)).not.toContain(refusedOfPortal)
+  })
+
   it('can be opened when nothing is for sale', async () => {
     const { stripe, provider, customer } = await givenCustomer()
     expect(await provider.portal(customer, { returnTo: PAGES.returnTo, prices: [] })).toMatch(

@@ -25,6 +25,8 @@ export interface Parts {
   readonly subscriptions: Subscriptions
   readonly checkout: Checkout
   readonly url: () => string
+  /** A parameter that subscription updates in the portal may not have. */
+  readonly refusedOfPortal: () => string | undefined
 }
 
 /** Becomes Stripe's answer. */
@@ -138,6 +140,8 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
   function newConfiguration(form: Form): PortalConfiguration {
     const update = fieldsOf(fieldsOf(form, 'features'), 'subscription_update')
     const products = Object.values(fieldsOf(update, 'products')) as Form[]
+    const refused = Object.keys(update).find((name) => name === parts.refusedOfPortal())
+    if (refused) throw invalid(`Received unknown parameter: ${refused}`, `features[subscription_update][${refused}]`)
     if (textOf(update, 'enabled') === 'true' && products.length === 0)
       throw invalid('You must provide products for subscription updates.', 'features[subscription_update][products]')
     if (products.length > 10)

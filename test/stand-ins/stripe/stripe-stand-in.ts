@@ -25,6 +25,8 @@ export interface StripeSettings {
   on: string
   /** What is posted to a path that begins with it is answered with a fault of Stripe's own, which is kept like any answer. */
   breaks: string | undefined
+  /** A parameter that it refuses for subscription updates in the portal. */
+  refusedOfPortal: string | undefined
   /** What becomes of a subscription whose invoice is never paid. */
   afterRetries: 'cancel' | 'unpaid'
 }
@@ -37,7 +39,10 @@ export type StripeStandIn = Awaited<ReturnType<typeof startStripeStandIn>>
  * (`advanceTo`); and its webhooks, signed by the `stripe` package.
  */
 export async function startStripeStandIn({ port, start = new Date(), webhook }: StripeStandInOptions = {}) {
-  const settings: StripeSettings = { fault: 'none', on: '', breaks: undefined, afterRetries: 'cancel' }
+  const settings: StripeSettings = {
+    ...{ fault: 'none', on: '', breaks: undefined, refusedOfPortal: undefined },
+    afterRetries: 'cancel',
+  }
   const objects = createObjects()
   const clock = createClock(start)
   const events = createEvents(objects, clock)
@@ -49,7 +54,10 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
   const subscriptions = createSubscriptions(base, invoices, settings)
   const url = () => server.url
   const checkout = createCheckout(base, { payments, subscriptions }, { setCard, url })
-  const endpoint = createEndpoints({ ...base, payments, subscriptions, checkout, url })
+  const endpoint = createEndpoints({
+    ...{ ...base, payments, subscriptions, checkout, url },
+    refusedOfPortal: () => settings.refusedOfPortal,
+  })
   const answers = new Map<string, { readonly asked: string; readonly reply: StandInReply }>()
   events.sendTo(webhook)
 
