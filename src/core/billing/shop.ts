@@ -43,8 +43,8 @@ export interface ShopPorts {
   readonly own: {
     /** Undefined: there is none, it was never paid for, it has ended, or the provider does not have it any more. */
     subscription(accountId: string): Promise<OwnSubscription | undefined>
-    /** The names of packs whose money is on its way. */
-    packsUnderway(accountId: string): Promise<readonly string[]>
+    /** The names of packs whose money is on its way; undefined: the account has never gone to pay. */
+    packsUnderway(accountId: string): Promise<readonly string[] | undefined>
   }
   readonly faults: PaymentFaults
   readonly log: Log
@@ -165,9 +165,6 @@ export function shop(ports: ShopPorts) {
     manage,
     subscription: ports.own.subscription,
     packsUnderway: ports.own.packsUnderway,
-
-    /** Whether the account has ever gone to pay. */
-    isCustomer: async (accountId: string) => (await customers.of(accountId)) !== undefined,
 
     /**
      * The provider's page where an account pays for a plan; where it pays for one already, the page where it changes it.

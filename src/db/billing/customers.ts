@@ -13,7 +13,6 @@ const REMEMBER = statement('remember_payment_customer')`
   ON CONFLICT (id) DO UPDATE SET user_id = coalesce(payment_customers.user_id, excluded.user_id), email = NULL`
 
 export const billingCustomers = ({ pool }: Database): BillingCustomers => ({
-  of: async (accountId) => (await ALL.first(pool, { accountId }))?.id,
   all: async (accountId) => (await ALL.rows(pool, { accountId })).map(({ id }) => id),
   remember: (accountId, customer) => REMEMBER.run(pool, { accountId, customer }),
 })

@@ -13,12 +13,14 @@ const OF = statement<RowOf<typeof OWN>>('own_paid_subscription')`
    ORDER BY ${p.status} = 'active' DESC, ${p.paidUntil} DESC, ${p.id} LIMIT 1`
 
 const UNDERWAY = statement<{ pack: string | null }>('own_packs_under_way')`
-  SELECT ${selectAs(columns(m, 'pack'))} FROM ${m} JOIN ${c} ON ${c.id} = ${m.customer}
-   WHERE ${c.userId} = ${param('accountId')}::uuid AND ${m.isPending} AND ${m.pack} IS NOT NULL ORDER BY ${m.id}`
+  SELECT ${selectAs(columns(m, 'pack'))} FROM ${c} LEFT JOIN ${m} ON ${m.customer} = ${c.id} AND ${m.isPending}
+   WHERE ${c.userId} = ${param('accountId')}::uuid ORDER BY ${m.id}`
 
 /** What accounts pay for, for themselves. */
 export const ownSubscriptions = ({ pool }: Database) => ({
   subscription: (accountId: string): Promise<OwnSubscription | undefined> => OF.first(pool, { accountId }),
-  packsUnderway: async (accountId: string) =>
-    (await UNDERWAY.rows(pool, { accountId })).flatMap(({ pack }) => pack ?? []),
+  packsUnderway: async (accountId: string): Promise<readonly string[] | undefined> => {
+    const ofCustomers = await UNDERWAY.rows(pool, { accountId })
+    return ofCustomers.length === 0 ? undefined : ofCustomers.flatMap(({ pack }) => pack ?? [])
+  },
 })

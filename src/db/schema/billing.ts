@@ -142,7 +142,11 @@ export const payments = pgTable(
     /** How often credits were taken back or given again: numbers the entries of the ledger. */
     moves: integer('moves').notNull().default(0),
   },
-  (t) => [check('payments_check', sql`${t.takenBack} BETWEEN 0 AND ${t.credits}`), index('payments_user').on(t.userId)],
+  (t) => [
+    check('payments_check', sql`${t.takenBack} BETWEEN 0 AND ${t.credits}`),
+    index('payments_user').on(t.userId),
+    index('payments_pending').on(t.customer).where(sql`${t.isPending}`),
+  ],
 )
 
 export const creditPacks = pgTable(
