@@ -110,6 +110,13 @@ describe('the rules on minors', () => {
     },
   )
 
+  it.each(['port 12 year old girl', 'rum, 13 years old', 'girl with wine, aged 13', 'girl aged 12 of Apollo, 13'])(
+    'know "%s" for a minor, whatever thing is beside the age',
+    async (hidden) => {
+      expect(await flags(`a nude, ${hidden}, oil painting`)).toBe(true)
+    },
+  )
+
   it.each(['nudechild', 'lolicon', 'shotacon', 'kinderporno', 'ロリコン'])('know the compound "%s"', async (word) => {
     expect(await flags(word)).toBe(true)
   })

@@ -60,7 +60,8 @@ export function createTermMatcher<List extends TermList>(lists: readonly List[],
   const phrasesOf = lists.map(({ ordinary }) => phrases.indexOf(ordinary ?? NO_PHRASES))
 
   const foundIn = ({ cells, backwards }: ReadText[number]): Found<List>[] => {
-    const ordinary = furthestEnds(findPhrases(cells), phrases.length, cells.options.length)
+    const inOneClause = findPhrases(cells).filter(({ start, end }) => cells.clauses[start] === cells.clauses[end])
+    const ordinary = furthestEnds(inOneClause, phrases.length, cells.options.length)
     const found: Found<List>[] = []
     const note = ({ term: { list: index, written }, start, end }: Match) => {
       const list = lists[index]
