@@ -10,7 +10,8 @@ export const MAX_EMAIL_LENGTH = 254
 export function emailAddressIn(text: string): string | undefined {
   const at = text.lastIndexOf('@') + 1
   const domain = text.slice(at)
-  // Some browsers send a domain as it was typed, others in ASCII.
-  const address = /^\S*\P{ASCII}\S*$/u.test(domain) ? text.slice(0, at) + domainToASCII(domain) : text
+  // Some browsers send a domain as it was typed, others in ASCII. With any other sign it would be read as a part of a URL.
+  const isToWrite = /^(?=.*\P{ASCII})[\p{L}\p{M}\p{N}.\u3002-]+$/u.test(domain)
+  const address = isToWrite ? text.slice(0, at) + domainToASCII(domain) : text
   return address.length <= MAX_EMAIL_LENGTH && EMAIL_ADDRESS.test(address) ? address : undefined
 }

@@ -71,17 +71,22 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodObject>(
   definition: ToolDefinition<Input, Output>,
 ): Tool {
   const { name, title, description, input, output, annotations, mayWait = false, run } = definition
-  const inputSchema = jsonSchemaOf(input, 'input')
+  let schema: JsonSchema | undefined
+  // Once, not for each call, of which it would be the dearest part.
+  const inputSchema = () => {
+    schema ??= jsonSchemaOf(input, 'input')
+    return schema
+  }
   return {
     name,
     mayWait,
     listed: () => ({
       ...{ name, title, description, annotations: { title, ...annotations } },
-      inputSchema,
+      inputSchema: inputSchema(),
       outputSchema: jsonSchemaOf(output, 'output'),
     }),
     async run(args, call) {
-      const read = input.safeParse(asMeant(args, inputSchema))
+      const read = input.safeParse(asMeant(args, inputSchema()))
       if (!read.success) throw invalidArguments(read.error, input)
       return run(read.data, call)
     },

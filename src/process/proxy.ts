@@ -16,7 +16,7 @@ export async function useProxy(env: NodeJS.ProcessEnv): Promise<void> {
   const none = env.no_proxy ?? env.NO_PROXY ?? ''
   const noProxy = none.trim() === '*' ? '*' : `${none},${HERE}`
   try {
-    if (VARIABLES.some((name) => env[name] && !/^https?:\/\//.test(env[name]))) throw new Error('no URL')
+    if (VARIABLES.some((name) => env[name] && !/^https?:\/\//i.test(env[name]))) throw new Error('no URL')
     // Only https:// needs a tunnel, and many proxies allow none for http://.
     const led = new EnvHttpProxyAgent({ noProxy, proxyTunnel: false })
     const direct = new Agent()

@@ -16,6 +16,7 @@ it.each([
   ...['', '@', 'alice', 'alice@', '@example.com', 'alice@example', 'alice@example.', 'alice@.com', 'a b@example.com'],
   ...['Alice <alice@example.com>', 'a@example.com, b@example.com', 'a@b@example.com', 'jörg@example.com', 'a@-x.com'],
   ...['a@exa\nmple.com', 'a\n@example.com', 'a@example.com\n', '\u212Aate@mail.test', `${'a'.repeat(65)}@example.com`],
+  ...['a@räucher.example/b', 'a@räucher.example:25', 'a@%61räucher.example', 'a@b.example#ü'],
   ...[`a@${'b'.repeat(64)}.com`, `a@${'b.'.repeat(127)}com`, 'a@ex ample.com', 'a@[192.0.2.1]', '"a"@example.com'],
 ])('%j is none', (text) => {
   expect(emailAddressIn(text)).toBeUndefined()

@@ -61,3 +61,10 @@ it.each(['proxy.example:3128', 'socks5://proxy.example:1080'])(
     await expect(useProxy({ HTTPS_PROXY: proxy })).rejects.toThrow('must be URLs, like http://proxy.example:3128.')
   },
 )
+
+it('a proxy with a scheme in capitals is taken', async () => {
+  const before = getGlobalDispatcher()
+  onTestFinished(() => setGlobalDispatcher(before))
+  await useProxy({ HTTPS_PROXY: 'HTTP://proxy.example:3128' })
+  expect(getGlobalDispatcher()).not.toBe(before)
+})
