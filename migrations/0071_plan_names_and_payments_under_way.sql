@@ -1,8 +1,6 @@
 -- Whether the money of a payment is on its way, as that of a bank debit is for days: its account is told so until it is there.
 ALTER TABLE payments ADD COLUMN is_pending boolean NOT NULL DEFAULT false;
 --> statement-breakpoint
-CREATE INDEX payments_pending ON payments (customer) WHERE is_pending;
---> statement-breakpoint
 -- Names of plans are looked up as toPlanName() writes them: an older one that has blanks around it, or letters that are composed another
 -- way, could neither be imported again nor be given to anybody. Where two would become one, both stay.
 WITH written AS (

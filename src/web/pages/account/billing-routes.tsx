@@ -24,20 +24,22 @@ export async function billingView(
   { paid, since = 0 }: z.output<typeof paidQuery>,
   entries: readonly SpendingEntry[],
 ): Promise<BillingView> {
-  const [offers, own, underway] = await Promise.all([
+  const [offers, own, ofCustomer] = await Promise.all([
     shop.offers(),
     shop.subscription(accountId),
     shop.packsUnderway(accountId),
   ])
+  const underway = ofCustomer ?? []
   const hasCome =
     paid === 'pack'
-      ? (underway ?? []).length > 0 ||
+      ? underway.length > 0 ||
         entries.some(({ kind, createdAt }) => kind === 'purchase' && createdAt.getTime() >= since)
       : own
   return {
     offers,
     own,
     underway,
+    isCustomer: ofCustomer !== undefined,
     unconfirmed: hasCome ? undefined : paid,
     isLate: Date.now() - since > LATE_MS,
   }

@@ -8,8 +8,10 @@ export interface BillingView {
   readonly offers: Offers | undefined
   /** What the account pays for. */
   readonly own: OwnSubscription | undefined
-  /** The names of packs whose money is on its way; undefined: the provider has no page for the account. */
-  readonly underway: readonly string[] | undefined
+  /** The names of packs whose money is on its way. */
+  readonly underway: readonly string[]
+  /** Whether the provider has a page for the account. */
+  readonly isCustomer: boolean
   /** What was paid just now, if it has not been confirmed. */
   readonly unconfirmed: 'plan' | 'pack' | undefined
   /** Whether it takes longer than usual. */
@@ -17,7 +19,7 @@ export interface BillingView {
 }
 
 /** Plans and packs to buy, and the way to what was bought. */
-export const Billing = ({ offers, own, underway, ...paid }: BillingView) => {
+export const Billing = ({ offers, own, underway, isCustomer, ...paid }: BillingView) => {
   const { billing } = useTexts()
   const { own: words } = billing
   return (
@@ -25,7 +27,7 @@ export const Billing = ({ offers, own, underway, ...paid }: BillingView) => {
       <h2 id="buy-title">{own ? words.title : billing.plans}</h2>
       <Unconfirmed {...paid} />
       {own && <Own of={own} />}
-      {(own || underway) && (
+      {(own || isCustomer) && (
         <form method="post" action="/account/billing">
           <button class={own ? 'primary' : undefined} type="submit">
             {own ? words.manage : words.invoices}
@@ -48,7 +50,7 @@ export const Billing = ({ offers, own, underway, ...paid }: BillingView) => {
           {offers.packs.length > 0 && (
             <>
               <h2 class="next">{billing.moreCredits}</h2>
-              {underway?.map((pack) => (
+              {underway.map((pack) => (
                 <p>
                   <b>
                     <bdi>{pack}</bdi>
