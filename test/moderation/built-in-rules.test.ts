@@ -67,6 +67,7 @@ describe('the rules on minors', () => {
     'P5 pupil',
     'sec 1 girl',
     'grade 7',
+    'in grade 7 uniform',
   ]
   it.each([...SHORT_AGES, '15.5 years', "i'm 14", 'appears 14', 'under-14s', ...SCHOOL_YEARS])(
     'know "%s" for a minor',
