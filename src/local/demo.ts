@@ -9,6 +9,7 @@ import { errorCode } from './processes.js'
 import {
   beginRun,
   DEFAULT_PORT,
+  givenEnvironment,
   howToGetRealImages,
   type LocalRun,
   type Stack,
@@ -108,7 +109,7 @@ async function startOwn(run: LocalRun, onWarning: (line: string) => void): Promi
   const port = (await isTaken(config.host, config.port)) ? await freePort(config.host) : config.port
   const stack = await startStack(run, port, onWarning)
   terminal.clear()
-  const parts = process.env.DATABASE_URL ? 'server and worker' : 'Postgres, server and worker'
+  const parts = givenEnvironment().DATABASE_URL ? 'server and worker' : 'Postgres, server and worker'
   terminal.say(`Started ${parts} in ${elapsed(performance.now() - began)}; they serve ${stack.config.baseUrl}.`)
   const again = port === DEFAULT_PORT ? 'npm start' : `PORT=${port} npm start`
   return { ...stack, farewell: `All of it is stopped again; the URL answers whenever "${again}" runs.` }

@@ -6,6 +6,7 @@ import { reasonOf } from '../lib/causes.js'
 import { printable } from '../lib/text.js'
 import { COMMAND } from '../process/command-name.js'
 import { type Config, parseConfig } from '../process/config.js'
+import { readEnvironment } from '../process/environment.js'
 import { type DemoAccess, demoSignInLink, prepareDemo } from './demo-account.js'
 import { isTaken } from './listening-port.js'
 import { startLocalPostgres } from './postgres.js'
@@ -27,9 +28,12 @@ const PLACEHOLDER_URL = 'postgres://localhost/not-started-yet'
 
 export const DEFAULT_PORT = parseConfig({ DATABASE_URL: PLACEHOLDER_URL }).port
 
+/** The variables of this process, with a database that a file names. @throws ConfigError */
+export const givenEnvironment = () => readEnvironment(process.env, ['DATABASE_URL'])
+
 /** Checks the configuration. @throws ConfigError before anything is made; Error when `.easel` can't be used */
 export async function beginRun(terminal: LiveLine, interruption: Interruption) {
-  const config = parseConfig({ ...process.env, DATABASE_URL: process.env.DATABASE_URL || PLACEHOLDER_URL })
+  const config = parseConfig({ DATABASE_URL: PLACEHOLDER_URL, ...givenEnvironment() })
   return { config, state: await openStateDirectory(), terminal, interruption }
 }
 
@@ -62,9 +66,10 @@ export async function startStack(run: LocalRun, port: number, onWarning: (line: 
     return service
   }
   try {
-    const databaseUrl = process.env.DATABASE_URL || (await openPostgres())
+    const given = givenEnvironment()
+    const databaseUrl = given.DATABASE_URL ?? (await openPostgres())
     interruption.asked.throwIfAborted()
-    const env = { ...process.env, PORT: String(port), DATABASE_URL: databaseUrl }
+    const env = { ...given, PORT: String(port), DATABASE_URL: databaseUrl }
     const config = parseConfig(env)
     onStep('Preparing the database')
     await migrate(databaseUrl)
@@ -117,7 +122,7 @@ export async function runStart(terminal: LiveLine, interruption: Interruption): 
     const { baseUrl: url, databaseUrl } = stack.config
     await noteRunningStack(state, { url, databaseUrl })
     // Somebody else's database does not get an operator.
-    const isOwn = !process.env.DATABASE_URL
+    const isOwn = givenEnvironment().DATABASE_URL === undefined
     const link = await demoSignInLink(stack.config, isOwn)
     terminal.clear()
     terminal.say(welcome(run, { ...stack, link, isOwn }, performance.now() - began))

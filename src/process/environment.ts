@@ -36,6 +36,7 @@ function withSecretFiles(env: Environment, names: readonly string[]): Environmen
     if (plain(env[name])) throw new ConfigError(`${name} and ${name}_FILE are both set: leave one of them out`)
     try {
       given[name] = readFileSync(path, 'utf8')
+      delete given[`${name}_FILE`]
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       throw new ConfigError(`${name}_FILE names ${path}, which can't be read (${code})`)

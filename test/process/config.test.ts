@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConfigError, parseConfig } from '../../src/process/config.js'
-import { tidyForLibraries } from '../../src/process/environment.js'
+import { readEnvironment, tidyForLibraries } from '../../src/process/environment.js'
 
 const REQUIRED = { DATABASE_URL: 'postgres://easel@db/easel' }
 const parse = (env: Record<string, string | undefined> = {}) => parseConfig({ ...REQUIRED, ...env })
@@ -187,6 +187,9 @@ describe('a variable from a file', () => {
     expect(parseConfig({ DATABASE_URL_FILE: path, REDIS_URL_FILE: '' })).toMatchObject({
       ...{ databaseUrl: 'postgres://easel:secret@db/easel', redisUrl: undefined },
     })
+    // As `npm start` hands it on to what it starts.
+    const read = readEnvironment({ DATABASE_URL_FILE: path, PORT: ' "81" ' }, ['DATABASE_URL'])
+    expect(read).toEqual({ DATABASE_URL: 'postgres://easel:secret@db/easel', PORT: '81' })
     expect(refusalOf({ DATABASE_URL: 'postgres://db/easel', DATABASE_URL_FILE: path })).toBe(
       'DATABASE_URL and DATABASE_URL_FILE are both set: leave one of them out',
     )
