@@ -23,7 +23,7 @@ export interface Payment {
 
 const faultOfEndpoint = (url: string, its: string) => ({
   key: 'endpoint',
-  sentence: `At the last start, the webhook endpoint ${url} ${its} on the pages of the payment provider. What no event tells of, such as money that went back for a plan, may never be known here.`,
+  sentence: `At a start, the webhook endpoint ${url} ${its} on the pages of the payment provider. What no event tells of, such as money that went back for a plan, may never be known here.`,
 })
 
 /** Wires payment in one server: what its route needs, and the loop that works off events. */
