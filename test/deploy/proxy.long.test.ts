@@ -1,5 +1,5 @@
 /** Caddy with our Caddyfile, in front of two real servers. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -44,6 +44,39 @@ describe.skipIf(!program)('the proxy of compose, with servers of which none is r
     } finally {
       await caddy.stop()
       await alive.refuse()
+    }
+  })
+})
+
+describe.skipIf(!program)('the proxy of compose, with images on its disk', () => {
+  it('lets a server answer for what the disk does not give, so that no error is kept like an image', async () => {
+    const images = join(directory, 'on-disk')
+    await mkdir(images)
+    const [readable, unreadable] = ['a', 'b'].map((letter) => `${letter.repeat(22)}.png`) as [string, string]
+    for (const file of [readable, unreadable]) await writeFile(join(images, file), 'a file')
+    await chmod(join(images, unreadable), 0)
+    const server = await startSwitchableServer(async (request, response) => {
+      response.setHeader('cache-control', 'no-store').end(`the server's ${request.url}`)
+    })
+    const caddy = await startCaddy(program as string, directory, [server.url, server.url], images)
+    const kept = async (file: string, headers: Record<string, string> = {}) => {
+      const answer = await fetch(`${caddy.url}/cdn/${file}`, { headers })
+      return [await answer.text(), answer.headers.get('cache-control'), answer.headers.get('retry-after')]
+    }
+    try {
+      expect(await kept(readable)).toEqual(['a file', 'public, max-age=31536000, immutable', null])
+      const servers = (file: string) => [`the server's /cdn/${file}`, 'no-store', null]
+      expect(await kept(unreadable)).toEqual(servers(unreadable))
+      // Of what the disk would answer with 412 or 416.
+      for (const headers of [
+        { 'if-match': '"x"' },
+        { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+        { range: 'bytes=100-' },
+      ])
+        expect(await kept(readable, headers)).toEqual(servers(readable))
+    } finally {
+      await caddy.stop()
+      await server.refuse()
     }
   })
 })

@@ -1,13 +1,15 @@
 /** The proxy of compose: Caddy with our Caddyfile, in front of servers on this machine. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.js'
 import { until } from './until.js'
 
+/** Who owns nothing. */
+const NOBODY = 65_534
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 interface CaddyConfig {
@@ -38,8 +40,16 @@ export async function adaptCaddyfile(program: string, directory: string, env: Re
   return { config: JSON.parse(stdout) as CaddyConfig, stderr }
 }
 
-/** Resolves once it serves. It also speaks HTTP/2 without TLS. */
-export async function startCaddy(program: string, directory: string, servers: readonly [string, string]) {
+/**
+ * Resolves once it serves. It also speaks HTTP/2 without TLS.
+ * @param images the directory of the images that it serves itself; it may then read there what all may read, even if root runs this
+ */
+export async function startCaddy(
+  program: string,
+  directory: string,
+  servers: readonly [string, string],
+  images?: string | undefined,
+) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const own = await mkdtemp(join(directory, 'run-'))
@@ -48,10 +58,16 @@ export async function startCaddy(program: string, directory: string, servers: re
   const admin = { disabled: true, config: { persist: false } }
   const apps = { http: { servers: { easel: { ...site, protocols: ['h1', 'h2', 'h2c'] } } } }
   const [first, second] = servers.map((server) => new URL(server).host) as [string, string]
-  const text = JSON.stringify({ admin, apps }).replaceAll('server:3000', first).replaceAll('server-2:3000', second)
+  const text = JSON.stringify({ admin, apps })
+    .replaceAll('server:3000', first)
+    .replaceAll('server-2:3000', second)
+    .replaceAll('/srv/images', images ?? '/srv/images')
   await writeFile(join(own, 'caddy.json'), text)
+  const isRoot = process.getuid?.() === 0
+  const reader = images && isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  if (images) for (const each of [directory, own, images]) await chmod(each, 0o755)
   const running = spawn(program, ['run', '--config', 'caddy.json'], {
-    cwd: own,
+    ...{ cwd: own, ...reader },
     env: surroundings(program, directory),
     stdio: ['ignore', 'ignore', 'pipe'],
   })

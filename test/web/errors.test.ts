@@ -41,6 +41,17 @@ describe('an error page', () => {
     )
   })
 
+  it('is kept by no cache, on whatever path', async () => {
+    const paths = ['/nowhere', '/nowhere.png', '/assets/nothing.css', '/cdn/nothing.png', '/covers/x/y.webp', '/docs/x']
+    const endpoints = ['/api/v1/nothing', '/v1/images/generations', '/admin/v1/nothing', '/mcp', '/%zz']
+    for (const accept of ['text/html,*/*', 'application/json'])
+      for (const path of [...paths, ...endpoints]) {
+        const { status, headers } = await ask('GET', path, accept)
+        expect([path, status, headers.get('cache-control')]).toEqual([path, expect.any(Number), 'no-store'])
+        expect(status).toBeGreaterThanOrEqual(400)
+      }
+  })
+
   it('is a page with the request’s ID for people, and JSON for programs', async () => {
     const { status, headers, text } = await ask('GET', '/nothing')
     expect(status).toBe(404)

@@ -32,9 +32,11 @@ export function answerError(error: AppError, reply: FastifyReply): FastifyReply 
   if (error.code === 'active_generation' && generationId)
     reply.header('x-active-generation', generationId).header('location', reply.server.pollUrl(generationId))
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
+  // What is not there may come: a CDN keeps an error that says nothing of it for minutes.
   return reply
     .code(statusOf(error.code))
     .header('x-error-code', error.code)
+    .header('cache-control', 'no-store')
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(errorBody(error, target)))
 }
