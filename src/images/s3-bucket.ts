@@ -187,6 +187,8 @@ export function s3Bucket(storage: S3Storage, probeBytes?: number) {
         }
         const url = await getSignedUrl(client, new sdk.PutObjectCommand(input), {
           expiresIn: PRESIGNED_FOR_SECONDS,
+          // The SDK knows from the calls before if the clock of this host is wrong by more than five minutes.
+          signingDate: new Date(Date.now() + client.config.systemClockOffset),
           signableHeaders: new Set([...SIGNED_HEADERS, 'host', 'x-amz-checksum-sha256']),
           unhoistableHeaders: new Set(['x-amz-checksum-sha256']),
         })

@@ -78,6 +78,11 @@ export function imageStoreViaServer({ url, secret, cdnBaseUrl, probeBytes }: Upl
       // Another object is there than the one to replace, or none.
       if (status === 409 || status === 412 || code === 'NoSuchKey') return false
       if (isTooLarge(status, code)) throw tooLarge(place, `${status} ${code}`, content.length)
+      // It was signed a moment ago.
+      if (/has expired|not valid yet|not yet valid/i.test(text))
+        throw new Error(
+          `${place} takes no upload that was signed by the wrong clock: correct that of the server at ${url}.`,
+        )
       throw new Error(`${place} refused an upload (${status} ${code}): look into its log.`)
     },
 

@@ -10,6 +10,8 @@ import { newSlug } from '../../src/core/generations/generation.js'
 import { FileUnreadable } from '../../src/core/images/read-each.js'
 import type { AnyImageStore } from '../../src/images/any-image-store.js'
 import { imageStore, openImageStore } from '../../src/images/open-image-store.js'
+import { s3Bucket } from '../../src/images/s3-bucket.js'
+import type { S3Storage } from '../../src/images/storage.js'
 import { parseConfig } from '../../src/process/config.js'
 import { makeCertificate } from '../support/certificates.js'
 import { noLog } from '../support/fake-ports.js'
@@ -56,6 +58,30 @@ const failureOf = (work: Promise<unknown>): Promise<string> =>
     () => 'nothing failed',
     (error) => (error as Error).message,
   )
+
+describe('a clock that is wrong', () => {
+  const MINUTE = 60_000
+  /** As the store reads it: `20260102T030405Z`. */
+  const timeIn = (stamp: string) => Date.parse(stamp.replace(/(....)(..)(..T..)(..)(..Z)/, '$1-$2-$3:$4:$5'))
+
+  it.each([60, -60])('by %s minutes is made up for, also in a put that somebody else does', async (minutes) => {
+    const now = () => performance.timeOrigin + performance.now()
+    s3.fault = ({ headers }, response) => {
+      if (Math.abs(timeIn(String(headers['x-amz-date'])) - now()) > 15 * MINUTE)
+        return refuse(response, 403, 'RequestTimeTooSkewed')
+      response.writeHead(200, { etag: '"reserved"' }).end()
+      return 'handled'
+    }
+    vi.useFakeTimers({ toFake: ['Date'], now: now() + minutes * MINUTE })
+    const bucket = s3Bucket(configOf(env).storage as S3Storage)
+    const replaces = await bucket.reserve(`${slug}.png`, undefined)
+    const { url } = await bucket.presignPut(`${slug}.png`, { bytes: 1, sha256: 'x', replaces })
+    const { searchParams: query } = new URL(url)
+    const from = timeIn(query.get('X-Amz-Date') ?? '')
+    expect(from).toBeLessThan(now() + 15 * MINUTE)
+    expect(from + Number(query.get('X-Amz-Expires')) * 1000).toBeGreaterThan(now() + MINUTE)
+  })
+})
 
 describe('a put', () => {
   it('is repeated when its answer is lost, and finds what it stored', async () => {

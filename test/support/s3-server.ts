@@ -38,9 +38,9 @@ export interface S3Server {
 }
 
 /** Refuses as S3 does. */
-export function refuse(response: ServerResponse, status: number, code: string): 'handled' {
+export function refuse(response: ServerResponse, status: number, code: string, message = 'no'): 'handled' {
   response.writeHead(status, { 'content-type': 'application/xml' })
-  response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`)
+  response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`)
   return 'handled'
 }
 

@@ -114,6 +114,14 @@ describe('the image store of a worker without a key of the bucket', () => {
     s3.fault = (request, response) =>
       request.url?.includes('X-Amz-Expires') ? refuse(response, 500, 'InternalError') : 'pass'
     await expect(storeOf().put(slug, png, { by })).rejects.toThrow('refused an upload (500 InternalError)')
+    // As S3 and MinIO say it where the server's clock is slow, and fast.
+    for (const words of ['Request has expired', 'Request is not valid yet']) {
+      s3.fault = (request, response) =>
+        request.url?.includes('X-Amz-Expires') ? refuse(response, 403, 'AccessDenied', words) : 'pass'
+      await expect(storeOf().put(slug, png, { by })).rejects.toThrow(
+        `takes no upload that was signed by the wrong clock: correct that of the server at ${url}.`,
+      )
+    }
   })
 })
 
