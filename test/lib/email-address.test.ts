@@ -21,3 +21,7 @@ it.each([
 ])('%j is none', (text) => {
   expect(emailAddressIn(text)).toBeUndefined()
 })
+
+it('is not looked for in a long text', () => {
+  expect(emailAddressIn(`a@${'ä'.repeat(1_000_000)} `)).toBeUndefined()
+})

@@ -11,7 +11,7 @@ import {
   setRole,
 } from '../../core/operator/accounts.js'
 import { inOneYear, removeSubscription, setSubscription } from '../../core/operator/subscriptions.js'
-import { EMAIL_ADDRESS, MAX_EMAIL_LENGTH } from '../../lib/email-address.js'
+import { emailAddressIn, MAX_EMAIL_LENGTH } from '../../lib/email-address.js'
 import { fileNameOf } from '../../lib/file-name.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
@@ -23,7 +23,15 @@ import * as admin from './admin-fields.js'
 const USERNAME = 'username must be 1 to 64 letters, digits and . _ @ + -, beginning with a letter or digit.'
 export const username = z.string(USERNAME).regex(/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/, USERNAME)
 const EMAIL = 'email must be an address like alice@example.com.'
-export const email = z.email({ pattern: EMAIL_ADDRESS, error: EMAIL }).max(MAX_EMAIL_LENGTH, EMAIL)
+export const email = z
+  .string(EMAIL)
+  .transform((text, context) => {
+    const address = emailAddressIn(text)
+    if (address !== undefined) return address
+    context.addIssue({ code: 'custom', message: EMAIL })
+    return z.NEVER
+  })
+  .meta({ type: 'string', format: 'email', maxLength: MAX_EMAIL_LENGTH })
 const STATUS = 'status must be lowercase letters and underscores, like active or past_due.'
 const role = field.choice('role', ['subscriber', 'operator'])
 export const plan = z

@@ -1,6 +1,7 @@
 import type Stripe from 'stripe'
 import { periodAt } from '../../core/accounts/period.js'
 import type { Customer, PaidSubscription, Payment } from '../../core/billing/payment-provider.js'
+import { emailAddressIn } from '../../lib/email-address.js'
 import { idOf } from './stripe-events.js'
 
 /** In the metadata of a customer: the account that it was made for. */
@@ -179,5 +180,7 @@ async function disputedAmount(stripe: Stripe, intent: string): Promise<number> {
 function customerOf(customer: string | Stripe.Customer | Stripe.DeletedCustomer): Customer {
   if (typeof customer === 'string' || customer.deleted)
     return { id: idOf(customer) as string, email: null, accountId: null }
-  return { id: customer.id, email: customer.email, accountId: customer.metadata[ACCOUNT] ?? null }
+  // As accounts have it: people write a domain with other letters in two ways.
+  const email = customer.email && (emailAddressIn(customer.email) ?? customer.email)
+  return { id: customer.id, email, accountId: customer.metadata[ACCOUNT] ?? null }
 }

@@ -171,6 +171,20 @@ it('/admin/v1 refuses what Postgres cannot store or would not understand, wherev
   expect((await send(key, 'POST', '/payments/customers/%00/match', { username })).status).toBe(404)
 })
 
+it('an address whose domain has other letters is kept in ASCII, however it is given', async () => {
+  const { key } = await givenOperatorKey()
+  const [one, other] = [0, 1].map((n) => `idn${n}-${randomUUID().slice(0, 8)}`)
+  const emailOf = async (name?: string) =>
+    ((await send(key, 'GET', `/accounts/${name}`)).body as { email: string }).email
+  expect((await send(key, 'POST', '/accounts', { username: one, email: `${one}@bücher.example` })).status).toBe(201)
+  expect(await emailOf(one)).toBe(`${one}@xn--bcher-kva.example`)
+  const accounts = [{ name: other, email: `${other}@BÜCHER.example` }]
+  expect((await send(key, 'POST', '/accounts/import', { accounts })).status).toBe(200)
+  expect(await emailOf(other)).toBe(`${other}@xn--bcher-kva.example`)
+  const refused = await send(key, 'PATCH', `/accounts/${one}`, { email: 'jörg@bücher.example' })
+  expect(refused).toMatchObject({ status: 400, body: { error: 'email must be an address like alice@example.com.' } })
+})
+
 describe('the scope of an operator key', () => {
   it('says what it may change; all of them may read', async () => {
     const { db } = context.service

@@ -550,6 +550,16 @@ describe('a subscription', () => {
     stripe.objects.remove(customer)
     expect((await provider.subscription(id))?.customer).toEqual({ id: customer, email: null, accountId: null })
   })
+
+  it.each([
+    ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
+    ['ada@xn--bcher-kva.example', 'ada@xn--bcher-kva.example'],
+    ['ädä@bücher.example', 'ädä@bücher.example'],
+  ])('knows its customer by %s, as an account has it', async (given, email) => {
+    const { provider, stripe, id, customer } = await givenSubscription()
+    Object.assign(stripe.objects.get('customer', customer), { email: given })
+    expect((await provider.subscription(id))?.customer).toMatchObject({ email })
+  })
 })
 
 describe('money that goes back', () => {
