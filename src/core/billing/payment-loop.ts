@@ -38,7 +38,7 @@ export function paymentLoop({ queue, provider, log }: LoopPorts) {
 
   const ask = async ({ kind, id }: Asked, plans: readonly string[]): Promise<Answer> => {
     if (kind === 'subscription') return { kind, found: await provider.subscription(id, plans) }
-    if (kind === 'payment') return { kind, found: await provider.payment(id) }
+    if (kind === 'payment') return { kind, found: await provider.payment(id, queue.planPrices) }
     await provider.cancelAll(id)
     return { kind }
   }

@@ -54,11 +54,12 @@ export interface PaymentProvider {
    * What the provider knows now. An event only says what to ask for: the answer is the same in whatever order, however
    * often and however late events come.
    * @param plans prices of plans: of a subscription that is for several things the one with such a price counts
+   * @param plansOf the same, for the subscription that a payment was for: what was paid for the other things alone is `of` null
    * @returns undefined: there is no such object
    * @throws PaymentProviderFailure
    */
   subscription(id: string, plans?: readonly string[]): Promise<PaidSubscription | undefined>
-  payment(id: string): Promise<Payment | undefined>
+  payment(id: string, plansOf?: (subscription: string) => Promise<readonly string[]>): Promise<Payment | undefined>
 
   /**
    * What was bought through `checkout` on pages that were opened since: to be asked for, whether an event has told of it or not.

@@ -98,7 +98,7 @@ export async function stripeProvider(options: StripeOptions): Promise<PaymentPro
     event: (body, signature) => (isSigned(body, signature) ? paymentEventOf(body) : undefined),
 
     subscription: (id, plans) => asked(() => subscriptionState(stripe, id, plans)),
-    payment: (id) => asked(() => paymentState(stripe, id)),
+    payment: (id, plansOf) => asked(() => paymentState(stripe, id, plansOf)),
 
     purchasesSince: (moment) =>
       asked(async () => {

@@ -17,6 +17,9 @@ export const packMetadata = (accountId: string, pack: string, credits: number) =
 type Invoice = Stripe.Invoice
 type Subscription = Stripe.Subscription
 
+/** Which prices are those of plans, for a subscription of this ID. */
+type PlansOf = (subscription: string) => Promise<readonly string[]>
+
 const at = (seconds: number) => new Date(seconds * 1000)
 
 /** Undefined: Stripe knows none of that ID. */
@@ -39,9 +42,7 @@ export async function subscriptionState(
   plans: readonly string[] = [],
 ): Promise<PaidSubscription | undefined> {
   const found = await orNone(stripe.subscriptions.retrieve(id, { expand: ['customer'] }))
-  const items = found?.items.data ?? []
-  const isLicensed = ({ price }: Stripe.SubscriptionItem) => price.recurring?.usage_type !== 'metered'
-  const item = items.find(({ price }) => plans.includes(price.id)) ?? items.find(isLicensed) ?? items[0]
+  const item = found && planItem(found, plans)
   if (!found || !item) return undefined
   const { cancel_at, cancel_at_period_end, ended_at, trial_end } = found
   const { until, isPending, changeIsUnpaid, isPaidLate } = await paidBy(stripe, found, item)
@@ -56,6 +57,11 @@ export async function subscriptionState(
     ...(changeIsUnpaid && { changeIsUnpaid }),
     ...(isPaidLate && { isPaidLate }),
   }
+}
+
+function planItem({ items: { data } }: Subscription, plans: readonly string[]): Stripe.SubscriptionItem | undefined {
+  const isLicensed = ({ price }: Stripe.SubscriptionItem) => price.recurring?.usage_type !== 'metered'
+  return data.find(({ price }) => plans.includes(price.id)) ?? data.find(isLicensed) ?? data[0]
 }
 
 function statusOf({ status, pause_collection: pause }: Subscription, isPending: boolean): PaidSubscription['status'] {
@@ -105,8 +111,13 @@ const lastEndOf = (lines: readonly Stripe.InvoiceLineItem[]) => Math.max(...line
 /** Not the difference between two prices. */
 const isPeriod = ({ parent }: Stripe.InvoiceLineItem) => parent?.subscription_item_details?.proration === false
 
-export async function paymentState(stripe: Stripe, id: string): Promise<Payment | undefined> {
-  if (!id.startsWith('pi_')) return sessionPayment(stripe, id)
+/** @param plansOf prices of plans for a subscription: what is paid for its other items alone is paid for nothing of ours */
+export async function paymentState(
+  stripe: Stripe,
+  id: string,
+  plansOf: PlansOf = async () => [],
+): Promise<Payment | undefined> {
+  if (!id.startsWith('pi_')) return sessionPayment(stripe, id, plansOf)
   const intent = await orNone(stripe.paymentIntents.retrieve(id, { expand: ['latest_charge', 'customer'] }))
   if (!intent) return undefined
   const { latest_charge: charge, metadata, status } = intent
@@ -123,15 +134,15 @@ export async function paymentState(stripe: Stripe, id: string): Promise<Payment 
       paidAt: isPaid ? at(created) : null,
     },
     ...{ amount, currency: intent.currency, returned: Math.min(amount, refunded + disputes) },
-    of: packOf(metadata) ?? (await periodPaidBy(stripe, id)),
+    of: packOf(metadata) ?? (await periodPaidBy(stripe, id, plansOf)),
   }
 }
 
 /** A pack for which nothing had to be paid. */
-async function sessionPayment(stripe: Stripe, id: string): Promise<Payment | undefined> {
+async function sessionPayment(stripe: Stripe, id: string, plansOf: PlansOf): Promise<Payment | undefined> {
   const session = await orNone(stripe.checkout.sessions.retrieve(id, { expand: ['customer'] }))
   const intent = idOf(session?.payment_intent)
-  if (!session || intent) return intent ? paymentState(stripe, intent) : undefined
+  if (!session || intent) return intent ? paymentState(stripe, intent, plansOf) : undefined
   const isPaid = session.status === 'complete' && session.payment_status === 'no_payment_required'
   return {
     ...{ id, customer: session.customer === null ? null : customerOf(session.customer), isPaid },
@@ -148,25 +159,38 @@ function packOf(metadata: Stripe.Metadata): Payment['of'] {
 }
 
 /** A payment no longer names its invoice since API version 2025-03-31. */
-async function periodPaidBy(stripe: Stripe, intent: string): Promise<Payment['of']> {
+async function periodPaidBy(stripe: Stripe, intent: string, plansOf: PlansOf): Promise<Payment['of']> {
   const payment = { type: 'payment_intent' as const, payment_intent: intent }
   const { data } = await stripe.invoicePayments.list({ payment, limit: 1, expand: ['data.invoice'] })
   const invoice = data[0]?.invoice
   if (!invoice || typeof invoice === 'string' || invoice.deleted) return null
   const subscription = idOf(invoice.parent?.subscription_details?.subscription)
   if (subscription === null) return null
-  return { subscription, periodStart: await periodStartOf(stripe, invoice, subscription) }
+  const found = await orNone(stripe.subscriptions.retrieve(subscription))
+  const plans = await plansOf(subscription)
+  const item = found && planItem(found, plans)
+  const isOwn = ({ parent, pricing }: Stripe.InvoiceLineItem) =>
+    found?.items.data.length === 1 ||
+    parent?.subscription_item_details?.subscription_item === item?.id ||
+    plans.includes(idOf(pricing?.price_details?.price) ?? '')
+  const lines = item ? invoice.lines.data.filter(isOwn) : invoice.lines.data
+  if (lines.length === 0 && invoice.lines.data.length > 0) return null
+  return { subscription, periodStart: periodStartOf(invoice, lines, found && item && { found, item }) }
 }
 
-async function periodStartOf(stripe: Stripe, { lines, created }: Invoice, subscription: string): Promise<Date> {
-  const period = lines.data.find(isPeriod)?.period
+interface PlanOf {
+  readonly found: Subscription
+  readonly item: Stripe.SubscriptionItem
+}
+
+function periodStartOf({ created }: Invoice, lines: readonly Stripe.InvoiceLineItem[], plan: PlanOf | undefined): Date {
+  const period = lines.find(isPeriod)?.period
   if (period) return at(period.start)
   // The difference between two prices was paid within a period.
-  const changed = at(lines.data[0]?.period.start ?? created)
-  const found = await orNone(stripe.subscriptions.retrieve(subscription))
-  if (!found) return changed
-  const every = found.items.data[0]?.price.recurring?.interval === 'year' ? 'year' : 'month'
-  return periodAt(at(found.billing_cycle_anchor), every, changed).start
+  const changed = at(lines[0]?.period.start ?? created)
+  if (!plan) return changed
+  const every = plan.item.price.recurring?.interval === 'year' ? 'year' : 'month'
+  return periodAt(at(plan.found.billing_cycle_anchor), every, changed).start
 }
 
 /** What banks have taken back, and not given again. Of an inquiry no money is gone. */

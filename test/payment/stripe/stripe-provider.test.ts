@@ -604,6 +604,73 @@ describe('money that goes back', () => {
   })
 })
 
+describe('money for what comes with a plan', () => {
+  const DAY = 86_400
+  /** A subscription for a plan and something else, which stands first and was paid by an invoice of its own. */
+  async function givenAddOn() {
+    const all = await givenSubscription({ every: 'year', amount: 19000 })
+    const { stripe, id, price } = all
+    const addOn = stripe.givenPrice({ every: 'month', amount: 300 })
+    const { items } = stripe.objects.get('subscription', id) as unknown as { items: { data: object[] } }
+    items.data.unshift({ ...items.data[0], id: 'si_addon', price: addOn })
+    const [invoice] = stripe.objects.list('invoice') as unknown as Invoiced[]
+    const [intent] = stripe.objects.list('payment_intent')
+    const [paid] = stripe.objects.list('invoice_payment') as unknown as Invoiced[]
+    const lines = structuredClone((invoice as Invoiced).lines.data)
+    for (const line of lines) {
+      line.period = { start: line.period.start + 90 * DAY, end: line.period.end + 120 * DAY }
+      line.parent.subscription_item_details.subscription_item = 'si_addon'
+      line.pricing.price_details.price = addOn.id
+    }
+    const own = { ...(invoice as Invoiced), id: 'in_addon', lines: { data: lines } }
+    stripe.objects.add(own, { subscription: id })
+    stripe.objects.add({ ...(intent as object as Invoiced), id: 'pi_addon' }, {})
+    const its = { ...(paid as Invoiced), id: 'inpay_addon', invoice: 'in_addon' }
+    stripe.objects.add(
+      { ...its, payment: { type: 'payment_intent', payment_intent: 'pi_addon' } },
+      { payment_intent: 'pi_addon' },
+    )
+    const of = async (payment: string, plans = [price.id]) =>
+      (await all.provider.payment(payment, async () => plans))?.of
+    return { ...all, of, lines, plan: intent?.id as string, invoice: invoice as Invoiced }
+  }
+  interface Invoiced {
+    readonly id: string
+    readonly object: 'invoice'
+    readonly created: number
+    readonly lines: {
+      readonly data: {
+        period: { start: number; end: number }
+        parent: { subscription_item_details: { subscription_item: string; proration: boolean } }
+        pricing: { price_details: { price: string } }
+      }[]
+    }
+  }
+
+  it('takes nothing back of the plan’s period when it goes back', async () => {
+    const { id, of, plan } = await givenAddOn()
+    expect(await of('pi_addon')).toBeNull()
+    expect(await of(plan)).toMatchObject({ subscription: id })
+  })
+
+  it('that was paid together with the plan is of the plan’s period', async () => {
+    const { of, plan, lines, invoice } = await givenAddOn()
+    invoice.lines.data.unshift(...lines)
+    const paid = await of(plan)
+    expect(paid && 'periodStart' in paid && text(paid.periodStart)).toBe('2026-01-31T12:00')
+  })
+
+  it('does not say how long the period of a changed plan is', async () => {
+    const { of, plan, invoice } = await givenAddOn()
+    for (const line of invoice.lines.data) {
+      line.period.start += 40 * DAY
+      line.parent.subscription_item_details.proration = true
+    }
+    const paid = await of(plan)
+    expect(paid && 'periodStart' in paid && text(paid.periodStart)).toBe('2026-01-31T12:00')
+  })
+})
+
 describe('the portal', () => {
   it('offers the plans for sale; what is cheaper or shorter waits for the end of what is paid', async () => {
     const { stripe, provider, customer } = await givenCustomer()
