@@ -168,6 +168,30 @@ describe('buying a plan', () => {
   })
 })
 
+it('a payment that failed for so long that the plan has ended says how it goes on', async () => {
+  const { plan } = await givenOffer()
+  const { post, get } = await givenBuyer()
+  const session = stripe.pay((await post('/account/billing/plan', { name: plan.name })).location as string)
+  await until(async () => (await get()).html.includes('then it renews'), 'the plan')
+  const { id } = stripe.paidBy(session).subscription as { id: string }
+  const subscription = stripe.objects.get('subscription', id) as unknown as { id: string; latest_invoice: string }
+  const invoice = stripe.objects.get('invoice', subscription.latest_invoice) as unknown as {
+    lines: { data: { period: { start: number; end: number } }[] }
+  }
+  const days = (n: number) => Math.floor(Date.now() / 1000) + n * 86_400
+  for (const line of invoice.lines.data) line.period = { start: days(-40), end: days(-10) }
+  for (const status of ['past_due', 'unpaid']) {
+    Object.assign(subscription, { status, start_date: days(-40), billing_cycle_anchor: days(-40) })
+    stripe.events.emit('customer.subscription.updated', subscription as never)
+    const isSaid = async () => shopIn((await get()).html).includes('and the plan has ended')
+    await until(isSaid, `${status} is said`)
+    const { html } = await get()
+    expect(textOf(html)).toContain('expired')
+    expect(shopIn(html)).toContain('once it is paid, the plan goes on')
+    expect(shopIn(html)).not.toContain('on the date above')
+  }
+})
+
 describe('a plan whose money takes days', () => {
   it('says that it is on its way, is not sold again, and is granted when the money is there', async () => {
     const { plan } = await givenOffer()

@@ -62,7 +62,7 @@ interface AccountView extends EmailView {
 /** Credits and what they went to, plan, password and sessions. */
 const AccountPage = (view: AccountView) => {
   const { signedIn, days, done, billing, refused } = view
-  const { username } = signedIn.caller.account
+  const { username, subscription } = signedIn.caller.account
   const { account: words } = useTexts()
   return (
     <Layout title={words.title} signedIn={signedIn} path="/account" class="column" style="account.css">
@@ -80,7 +80,7 @@ const AccountPage = (view: AccountView) => {
       </div>
       <Notices done={done} problem={refused} />
       <Holdings {...view} />
-      {billing && <Billing {...billing} />}
+      {billing && <Billing {...billing} isOver={subscription?.status === 'expired'} />}
       <div class="halves">
         <div class="stack">
           <EmailAddress {...view} />

@@ -18,15 +18,22 @@ export interface BillingView {
   readonly isLate: boolean
 }
 
-/** Plans and packs to buy, and the way to what was bought. */
-export const Billing = ({ offers, own, underway, isCustomer, ...paid }: BillingView) => {
+/** Plans and packs to buy, and the way to what was bought. @param isOver the account's subscription has ended */
+export const Billing = ({
+  offers,
+  own,
+  underway,
+  isCustomer,
+  isOver,
+  ...paid
+}: BillingView & { readonly isOver: boolean }) => {
   const { billing } = useTexts()
   const { own: words } = billing
   return (
     <section id="buy" class="stack billing" aria-labelledby="buy-title">
       <h2 id="buy-title">{own ? words.title : billing.plans}</h2>
       <Unconfirmed {...paid} />
-      {own && <Own of={own} />}
+      {own && <Own of={own} isOver={isOver} />}
       {(own || isCustomer) && (
         <form method="post" action="/account/billing">
           <button class={own ? 'primary' : undefined} type="submit">
@@ -95,7 +102,7 @@ const Unconfirmed = ({ unconfirmed, isLate }: Pick<BillingView, 'unconfirmed' | 
   ) : null
 }
 
-const Own = ({ of: { plan, status, paidUntil, endsAt } }: { of: OwnSubscription }) => {
+const Own = ({ of: { plan, status, paidUntil, endsAt }, isOver }: { of: OwnSubscription; isOver: boolean }) => {
   const { own: words } = useTexts().billing
   return (
     <p>
@@ -103,7 +110,7 @@ const Own = ({ of: { plan, status, paidUntil, endsAt } }: { of: OwnSubscription 
       {status === 'paused' ? (
         words.paused
       ) : status === 'past_due' || status === 'unpaid' ? (
-        <span class="bad">{words.failed}</span>
+        <span class="bad">{isOver ? words.failedAndOver : words.failed}</span>
       ) : status === 'pending' ? (
         words.underway
       ) : endsAt ? (

@@ -65,7 +65,9 @@ export const billing: Texts['billing'] = {
     paused: 'pausiert. Es wird nichts abgebucht, und es kommen keine Credits.',
     underway: 'deine Zahlung ist unterwegs, das kann bei deiner Bank Tage dauern. Credits kommen, sobald sie da ist.',
     failed:
-      'die letzte Zahlung ist fehlgeschlagen. Gib eine andere Karte an, sonst endet das Abo an dem Tag, der oben steht.',
+      'die letzte Zahlung ist fehlgeschlagen. Gib eine andere Karte an oder bezahle die offene Rechnung, sonst endet das Abo an dem Tag, der oben steht.',
+    failedAndOver:
+      'die letzte Zahlung ist fehlgeschlagen, und das Abo ist abgelaufen. Gib eine andere Karte an oder bezahle die offene Rechnung: Sobald sie bezahlt ist, läuft es weiter.',
     ends: (date) => <>endet am {date}.</>,
     renews: (date) => <>bezahlt bis {date}, dann verlängert es sich.</>,
   },

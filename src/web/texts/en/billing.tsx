@@ -67,7 +67,9 @@ export const billing = {
     unknownPlan: 'A plan that is not known here',
     paused: 'paused. Nothing is collected, and no credits come.',
     underway: 'your payment is on its way, which may take your bank days. Credits come when it is there.',
-    failed: 'the last payment failed. Give another card, or the plan ends on the date above.',
+    failed: 'the last payment failed. Give another card or pay the open invoice, else the plan ends on the date above.',
+    failedAndOver:
+      'the last payment failed, and the plan has ended. Give another card or pay the open invoice: once it is paid, the plan goes on.',
     ends: (date: ComponentChildren): ComponentChildren => <>ends on {date}.</>,
     renews: (date: ComponentChildren): ComponentChildren => <>paid until {date}, then it renews.</>,
   },
