@@ -2,6 +2,7 @@ import { and, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
 import type { ListedAccount, OperatorAccounts } from '../../core/operator/accounts.js'
 import type { Administration } from '../../core/operator/administration.js'
 import type { Recorded } from '../../core/operator/operator-actions.js'
+import { emailAddressIn } from '../../lib/email-address.js'
 import { type OperatorUser, operatorUserStore } from '../accounts/accounts.js'
 import { operatorKeyStore } from '../accounts/api-keys.js'
 import { operatorCreditStore } from '../accounts/ledger.js'
@@ -60,7 +61,8 @@ function matching(text: string): SQL | undefined {
   // As log lines and the ledger have them.
   if (UUID.test(text))
     return sql`(${u.id} = ${text}::uuid OR ${u.id} IN (SELECT ${k.userId} FROM ${k} WHERE ${k.id} = ${text}::uuid))`
-  const ways = [NAME, sql`lower(${u.email})`].map((column) => sql`strpos(${column}, lower(${text})) > 0`)
+  const part = emailAddressIn(text) ?? text
+  const ways = [NAME, sql`lower(${u.email})`].map((column) => sql`strpos(${column}, lower(${part})) > 0`)
   if (hint) ways.push(sql`${u.id} IN (SELECT ${k.userId} FROM ${k} WHERE ${k.hint} = ${hint})`)
   return sql`(${sql.join(ways, sql` OR `)})`
 }

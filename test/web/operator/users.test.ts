@@ -425,7 +425,7 @@ describe('an operator', () => {
     expect((await act(other, 'email', { email: email.toUpperCase() })).html).toContain(
       `Another user has the address ${email.toUpperCase()}.`,
     )
-    for (const wrong of ['a', 'a b@c', 'a@b@c', '@'])
+    for (const wrong of ['a', 'a b@c', 'a@b@c', '@', 'jörg@bücher.example'])
       expect((await act(user, 'email', { email: wrong })).status).toBe(400)
     expect((await see(pageOf(user))).html).toContain(email)
     const [token, confirmation] = [newToken(), newToken()]
@@ -437,6 +437,16 @@ describe('an operator', () => {
     expect((await visit(url, '/sign-in/link', { body: { token } })).status).toBe(401)
     expect(await credentials.confirmEmail(user.id, hashToken(confirmation))).toBe('over')
     expect((await see(pageOf(user))).html).not.toContain(email)
+  })
+
+  it('keeps an address whose domain has other letters as the sign-in page looks for it, and finds it either way', async () => {
+    const user = await givenUser(context.service.db)
+    const email = `${user.username}@bücher.example`
+    expect((await act(user, 'email', { email })).status).toBe(303)
+    const kept = `${user.username}@xn--bcher-kva.example`
+    expect((await see(pageOf(user))).html).toContain(kept)
+    for (const q of [email, kept])
+      expect((await see(`/operator/users?q=${encodeURIComponent(q)}`)).html).toContain(pageOf(user))
   })
 
   it('deletes an account after typing its name, which ends its sessions and gives back what is active', async () => {

@@ -14,6 +14,7 @@ import { adjustCredits, grantCredits, LARGE_GRANT } from '../../../core/operator
 import { cancelAsOperator } from '../../../core/operator/generations.js'
 import { revokeKey } from '../../../core/operator/keys.js'
 import { removeSubscription, setSubscription } from '../../../core/operator/subscriptions.js'
+import { emailAddressIn } from '../../../lib/email-address.js'
 import { endOfDay } from '../../../lib/moments.js'
 import { inForm, mistake, planName, readForm, reason, tickUnlisted } from '../../parts/operator-forms.js'
 import { number } from '../../parts/text.js'
@@ -116,7 +117,9 @@ const isOver = (end: Date | undefined) => end !== undefined && end.getTime() <= 
 
 const EMAIL = 'The email address must look like name@example.com; leave it empty to remove it.'
 const email = z.object({
-  email: text.refine((it) => it === '' || (it.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(it)), EMAIL),
+  email: text
+    .refine((it) => it === '' || emailAddressIn(it) !== undefined, EMAIL)
+    .transform((it) => emailAddressIn(it) ?? null),
 })
 
 /** By the last part of their address. */
@@ -184,7 +187,7 @@ export const ACTS = {
   }),
 
   email: act(email, async ({ acting, account }, { email: address }) => {
-    await setEmail(acting, account.username, address || null)
+    await setEmail(acting, account.username, address)
     return 'email'
   }),
 
