@@ -11,7 +11,6 @@ import {
   setRole,
 } from '../../core/operator/accounts.js'
 import { inOneYear, removeSubscription, setSubscription } from '../../core/operator/subscriptions.js'
-import { emailAddressIn, MAX_EMAIL_LENGTH } from '../../lib/email-address.js'
 import { fileNameOf } from '../../lib/file-name.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
@@ -22,16 +21,6 @@ import * as admin from './admin-fields.js'
 
 const USERNAME = 'username must be 1 to 64 letters, digits and . _ @ + -, beginning with a letter or digit.'
 export const username = z.string(USERNAME).regex(/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/, USERNAME)
-const EMAIL = 'email must be an address like alice@example.com.'
-export const email = z
-  .string(EMAIL)
-  .transform((text, context) => {
-    const address = emailAddressIn(text)
-    if (address !== undefined) return address
-    context.addIssue({ code: 'custom', message: EMAIL })
-    return z.NEVER
-  })
-  .meta({ type: 'string', format: 'email', maxLength: MAX_EMAIL_LENGTH })
 const STATUS = 'status must be lowercase letters and underscores, like active or past_due.'
 const role = field.choice('role', ['subscriber', 'operator'])
 export const plan = z
@@ -115,7 +104,7 @@ const createSchema = {
     plan: plan.optional().describe('Begins an active subscription to it'),
     unlisted,
     until: admin.end('until').optional(),
-    email: email.optional(),
+    email: admin.email.optional(),
     role: role.optional(),
     meant: admin.meant,
     reason: admin.reason,
@@ -154,7 +143,7 @@ const changeSchema = {
   description: 'What is not given stays as it is.',
   params: admin.ofAccount,
   body: field.body({
-    email: email.nullable().optional().describe('null takes it away'),
+    email: admin.email.nullable().optional().describe('null takes it away'),
     role: role.optional().describe('Whether it may open the operator pages'),
     reason: admin.reason,
   }),

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { AppError, beyondScope } from '../../core/errors.js'
 import { LARGE_GRANT, MAX_CREDITS } from '../../core/operator/credits.js'
 import { MAX_REASON_LENGTH } from '../../core/operator/operator-actions.js'
+import { emailAddressIn, MAX_EMAIL_LENGTH } from '../../lib/email-address.js'
 import { endOf, readMoment } from '../../lib/moments.js'
 import { isLine } from '../../lib/text.js'
 import * as field from '../shared/fields.js'
@@ -81,6 +82,18 @@ export const rangeEnd = (name: string) =>
   moment(name)
     .transform((it) => (it.isDay ? new Date(endOf(it).getTime() + 1) : it.at))
     .meta({ type: 'string', description: 'To the end of this day, or before this moment' })
+
+const EMAIL = 'email must be an address like alice@example.com.'
+/** Kept in ASCII, also if its domain is written with other letters. */
+export const email = z
+  .string(EMAIL)
+  .transform((text, context) => {
+    const address = emailAddressIn(text)
+    if (address !== undefined) return address
+    context.addIssue({ code: 'custom', message: EMAIL })
+    return z.NEVER
+  })
+  .meta({ type: 'string', format: 'email', maxLength: MAX_EMAIL_LENGTH })
 
 export const ofAccount = z.object({ name: z.string().describe('A username, in capital or small letters') })
 

@@ -5,7 +5,7 @@ import { entriesOf, requireDistinct } from '../shared/entries.js'
 import { personalRefusals } from '../shared/error-bodies.js'
 import type { App } from '../shared/fastify-app.js'
 import * as field from '../shared/fields.js'
-import { email, plan, unlisted, username } from './account-routes.js'
+import { plan, unlisted, username } from './account-routes.js'
 import { type ActPorts, act } from './acts.js'
 import * as admin from './admin-fields.js'
 
@@ -13,7 +13,7 @@ const MOST_ACCOUNTS = 1000
 
 const row = z.strictObject({
   name: username,
-  email: email.nullish(),
+  email: admin.email.nullish(),
   plan: plan.nullish(),
   until: admin.end('until').nullish(),
   credits: admin.amount('credits', 0).nullish(),
