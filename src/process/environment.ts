@@ -12,7 +12,9 @@ type Environment = Readonly<Record<string, string | undefined>>
  */
 function plain(value: string | undefined): string | undefined {
   const trimmed = value?.trim()
-  return /^(["'])(?<inside>.*)\1$/s.exec(trimmed ?? '')?.groups?.inside ?? trimmed
+  const quote = trimmed?.[0]
+  const isQuoted = trimmed !== undefined && trimmed.length > 1 && (quote === '"' || quote === "'")
+  return isQuoted && trimmed.endsWith(quote) ? trimmed.slice(1, -1) : trimmed
 }
 
 /** What libraries read by themselves; Node reads its own variables before any of this runs. */

@@ -118,6 +118,20 @@ describe('the rules on minors', () => {
     },
   )
 
+  it.each(['girl 14 on a bed', 'girl 15 sitting', 'boy 13 with a friend', 'girl 12 in bed', 'girl 11 naked'])(
+    'know "%s" for a minor by what stands behind the age',
+    async (hidden) => {
+      expect(await flags(`nude ${hidden}`)).toBe(true)
+    },
+  )
+
+  it.each(['girl statue 12 in tall', 'woman with 12 roses', 'girl 12 o clock light', 'woman on 5 chairs'])(
+    'do not take the number of "%s" for an age',
+    async (other) => {
+      expect(await flags(`nude ${other}`)).toBe(false)
+    },
+  )
+
   it.each(['nudechild', 'lolicon', 'shotacon', 'kinderporno', 'ロリコン'])('know the compound "%s"', async (word) => {
     expect(await flags(word)).toBe(true)
   })

@@ -29,7 +29,6 @@ const SHORT: Readonly<Record<string, string>> = {
   'inference/server-kinds.ts /, (?!.*, )/': 'a list of ours',
   'process/config-values.ts /\\/+$/': 'a URL of the operator’s',
   'outbound/smtp-mail.ts /[^\\s<>"\'(]+@[^\\s<>"\')]+|\\bhttps?:\\S+/gi': '400 letters of what a mail server says',
-  'process/config.ts /^\\ufeff|[\\r\\n]+$/g': 'a variable of the operator’s',
   'web/parts/reference/reference-markdown.ts /^(#+) \\[(.+)\\]\\(#.+\\)$/gm': 'our own documentation',
   'web/shared/accent.ts /--([\\w-]+):\\s*light-dark\\((#\\w{6}),\\s*(#\\w{6})\\)/g': 'our own style sheet',
 }
@@ -96,7 +95,7 @@ function partsOf({ source, flags }: RegExp): string[] {
   for (const [part] of source.matchAll(
     /\(\?(?:<?[=!]|:|<\w+>)|\[(?:\\.|[^\]\\])*\]|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[\da-f]{4}|\\x[\da-f]{2}|\\.|\{[\d,]+\}|./gisu,
   )) {
-    if (/^(\(.*|[|)^$*+?]|\\[bB]|\{[\d,]+\})$/s.test(part)) continue
+    if (/^(\(.*|[|)^$*+?]|\\[bB1-9]|\{[\d,]+\})$/s.test(part)) continue
     const one = new RegExp(`^${part}$`, flags.replace(/[gy]/g, ''))
     const sample = [part, part.slice(1), ...part, ...samples].find((it) => it !== '' && one.test(it))
     if (sample !== undefined) parts.push(sample)
@@ -173,6 +172,7 @@ const MAKERS: Readonly<Record<string, (() => Promise<unknown>) | undefined>> = {
   'inference/comfyui/prompt-result.ts': () => import('../../src/inference/comfyui/prompt-result.js'),
   'inference/drawn-image.ts': async () =>
     (await import('../../src/inference/drawn-image.js')).fieldsOf('Steps: 20, Seed: 1')('Seed'),
+  'lib/email-address.ts': () => import('../../src/lib/email-address.js'),
   'web/texts/refusals.ts': () => import('../../src/web/texts/refusals.js'),
 }
 
@@ -180,6 +180,7 @@ const MAKERS: Readonly<Record<string, (() => Promise<unknown>) | undefined>> = {
 const CUT: Readonly<Record<string, number>> = {
   'core/accounts/username.ts': 64,
   'inference/comfyui/prompt-result.ts': 10_000,
+  'lib/email-address.ts': 254,
   'web/texts/refusals.ts': 500,
 }
 /** What a text of that length may take: it is read once for each request at most. */

@@ -138,7 +138,7 @@ const PERSONS: readonly Role[] = ['people', 'adults', 'pointers']
 // What stands behind an age that has nothing else behind it; of the counted ones, no plural: "12 models".
 const NAMING_ROLES: readonly Role[] = ['sexual', 'nudity', 'minors']
 const COUNTED_ROLES: readonly Role[] = ['people', 'adults']
-const LINKING_ROLES: readonly Role[] = ['pointers', 'links', 'sexualHere']
+const LINKING_ROLES: readonly Role[] = ['pointers', 'links', 'behind', 'sexualHere']
 
 /** Numbers of up to four digits. "1,012 years old" is no age of 12, because its second group has three. */
 function digitsIn(cells: Cells): NumberToken[] {

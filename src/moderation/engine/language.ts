@@ -101,6 +101,8 @@ export interface Language {
     readonly hints?: Lines
     /** What stands between a person and an age, or behind it: "of", "is", "and". */
     readonly links?: Lines
+    /** What stands behind an age that nothing names as one, and behind a count never: "on", "sitting". */
+    readonly behind?: Lines
   }
   readonly groups?: Readonly<Record<string, Lines>>
   /** Its words of so many letters are also found with one dropped, added or swapped; 7 unless given. */
