@@ -125,9 +125,9 @@ export async function givenPerson({ url, db }: Service, mailbox: Mailbox) {
     ...[mark('pay'), mark('cus'), id, mark('pack'), mark('sub')],
   )
   await sql(
-    `INSERT INTO paid_subscriptions (id, customer, price, plan, status, started_at, paid_until)
-     VALUES ($1, $2, $3, $4, 'active', now(), now())`,
-    ...[mark('sub'), mark('cus'), mark('price'), mark('sold')],
+    `INSERT INTO paid_subscriptions (id, customer, price, plan, status, started_at, paid_until, next_price)
+     VALUES ($1, $2, $3, $4, 'active', now(), now(), $5)`,
+    ...[mark('sub'), mark('cus'), mark('price'), mark('sold'), mark('later')],
   )
 
   return {

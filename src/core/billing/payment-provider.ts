@@ -189,6 +189,8 @@ export interface PaidSubscription {
   readonly paidUntil: Date
   /** When it ends or has ended; null: it renews. */
   readonly endsAt: Date | null
+  /** A change of price that the provider has scheduled. Left out: there is none, or the provider does not tell. */
+  readonly next?: { readonly price: string; readonly startsAt: Date }
   /** Its price was changed and is not paid yet: the price and the start that were known before count until it is. */
   readonly changeIsUnpaid?: boolean
   /** Money came for it after it had ended. */

@@ -32,6 +32,9 @@ export interface Offers {
 export interface OwnSubscription extends Pick<PaidSubscription, 'status' | 'paidUntil' | 'endsAt'> {
   /** Null: its price is none of a plan. */
   readonly plan: string | null
+  /** To which plan it is to change at `nextAt`; null: to none that is known. */
+  readonly nextPlan: string | null
+  readonly nextAt: Date | null
   readonly customer: string
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../statement.js'
 import { accountOfCustomer } from './account-of-customer.js'
 
-const FACTS = ['customer', 'price', 'status', 'startedAt', 'paidUntil', 'endsAt'] as const
+const FACTS = ['customer', 'price', 'status', 'startedAt', 'paidUntil', 'endsAt', 'nextPrice', 'nextAt'] as const
 
 const CHANGE_IS_UNPAID = sql`${param('changeIsUnpaid')}::boolean`
 
@@ -28,6 +28,7 @@ const KEEP = statement('keep_paid_subscription')`
   ${insertInto(p, typedParams(p, 'id', ...FACTS))}
   ON CONFLICT (id) DO UPDATE SET
     customer = excluded.customer, status = excluded.status, paid_until = excluded.paid_until, ends_at = excluded.ends_at,
+    next_price = excluded.next_price, next_at = excluded.next_at,
     price = CASE WHEN ${CHANGE_IS_UNPAID} THEN paid_subscriptions.price ELSE excluded.price END,
     started_at = CASE WHEN ${CHANGE_IS_UNPAID} THEN paid_subscriptions.started_at ELSE excluded.started_at END,
     plan = CASE WHEN ${CHANGE_IS_UNPAID} OR paid_subscriptions.price = excluded.price THEN paid_subscriptions.plan END`
@@ -104,7 +105,9 @@ export async function applySubscription(
   const userId = await accountOfCustomer(on, customer)
   // The customer is locked now: what was known of its subscription stays so.
   const known = await STATUS.first(on, paid)
-  await KEEP.run(on, { ...paid, customer: customer.id, changeIsUnpaid: paid.changeIsUnpaid ?? false })
+  const { next, changeIsUnpaid = false } = paid
+  const scheduled = { nextPrice: next?.price ?? null, nextAt: next?.startsAt ?? null }
+  await KEEP.run(on, { ...paid, ...scheduled, customer: customer.id, changeIsUnpaid })
   await NAME_PLAN.run(on, paid)
   if (!userId) return 'no_account'
   const before = await LOCK_SUBSCRIPTION.first(on, { userId })

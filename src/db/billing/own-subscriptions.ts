@@ -1,9 +1,15 @@
+import { sql } from 'drizzle-orm'
 import type { OwnSubscription } from '../../core/billing/shop.js'
 import type { Database } from '../client.js'
+import { plans } from '../schema/accounts.js'
 import { paymentCustomers as c, payments as m, paymentObjects as o, paidSubscriptions as p } from '../schema/billing.js'
 import { columns, param, type RowOf, selectAs, statement } from '../statement.js'
 
-const OWN = columns(p, 'plan', 'status', 'paidUntil', 'endsAt', 'customer')
+const OWN = {
+  ...columns(p, 'plan', 'status', 'paidUntil', 'endsAt', 'customer', 'nextAt'),
+  nextPlan: sql<string | null>`(SELECT ${plans.name} FROM ${plans} WHERE ${plans.price} = ${p.nextPrice}
+        ORDER BY ${plans.retiredAt} IS NOT NULL, ${plans.name} LIMIT 1)`,
+}
 // One that was begun and never paid for is none, nor one that the provider does not have any more.
 const OF = statement<RowOf<typeof OWN>>('own_paid_subscription')`
   SELECT ${selectAs(OWN)} FROM ${p} JOIN ${c} ON ${c.id} = ${p.customer}

@@ -215,7 +215,7 @@ export const EXPORTED: Readonly<Record<ExportFile, Part>> = {
   ),
   'payment-customers': part(of(c, 'id', 'email', 'createdAt'), [c.id], ownRows(c)),
   'paid-subscriptions': part(
-    of(ps, 'id', 'customer', 'price', 'plan', 'status', 'startedAt', 'paidUntil', 'endsAt'),
+    of(ps, 'id', 'customer', 'price', 'plan', 'status', 'startedAt', 'paidUntil', 'endsAt', 'nextPrice', 'nextAt'),
     [ps.id],
     { from: sql`${ps}`, where: (accountId) => sql`${ps.customer} IN ${customersOf(accountId)}` },
   ),

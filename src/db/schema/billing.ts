@@ -116,6 +116,9 @@ export const paidSubscriptions = pgTable(
     startedAt: time('started_at').notNull(),
     paidUntil: time('paid_until').notNull(),
     endsAt: time('ends_at'),
+    /** What it changes to, as scheduled at the provider; null: nothing is, or the provider does not tell. */
+    nextPrice: text('next_price'),
+    nextAt: time('next_at'),
   },
   (t) => [index('paid_subscriptions_customer').on(t.customer), index('paid_subscriptions_price').on(t.price)],
 )

@@ -8,6 +8,8 @@ type EventObject = Readonly<Record<string, unknown>>
 const OF_SUBSCRIPTIONS = ['created', 'updated', 'deleted', 'paused', 'resumed'].map(
   (it) => `customer.subscription.${it}`,
 )
+/** What changes at the end of a period. */
+const OF_SCHEDULES = ['created', 'updated', 'released', 'canceled'].map((it) => `subscription_schedule.${it}`)
 /** Whether an invoice is paid decides until when its subscription is. */
 const OF_INVOICES = ['paid', 'payment_failed', 'voided', 'marked_uncollectible'].map((it) => `invoice.${it}`)
 const OF_SESSIONS = ['completed', 'async_payment_succeeded', 'async_payment_failed'].map(
@@ -17,7 +19,10 @@ const OF_RETURNS = [
   ...['charge.refunded', 'charge.refund.updated', 'refund.created', 'refund.updated', 'refund.failed'],
   ...['created', 'updated', 'closed', 'funds_withdrawn', 'funds_reinstated'].map((it) => `charge.dispute.${it}`),
 ]
-export const USED_EVENTS: readonly string[] = [...OF_SUBSCRIPTIONS, ...OF_INVOICES, ...OF_SESSIONS, ...OF_RETURNS]
+export const USED_EVENTS: readonly string[] = [
+  ...[...OF_SUBSCRIPTIONS, ...OF_SCHEDULES, ...OF_INVOICES],
+  ...[...OF_SESSIONS, ...OF_RETURNS],
+]
 
 /** What operators need of an event's object, and nobody's name, address or card. */
 const SHOWN = [
@@ -129,6 +134,8 @@ function metadataOf(value: unknown): Readonly<Record<string, unknown>> | null {
 /** What to ask for, as the event names it. */
 function subjectOf(type: string, object: EventObject): Subject | null {
   if (OF_SUBSCRIPTIONS.includes(type)) return { kind: 'subscription', of: object }
+  if (OF_SCHEDULES.includes(type))
+    return { kind: 'subscription', of: object.subscription ?? object.released_subscription }
   if (OF_INVOICES.includes(type)) return { kind: 'subscription', of: subscriptionIn(object) }
   if (OF_RETURNS.includes(type)) return { kind: 'payment', of: object.payment_intent }
   if (!OF_SESSIONS.includes(type)) return null

@@ -48,12 +48,14 @@ export async function subscriptionState(
   const { until, isPending, changeIsUnpaid, isPaidLate } = await paidBy(stripe, found, item)
   const paid = Math.max(until, found.status === 'trialing' ? (trial_end ?? 0) : 0)
   const endsAt = ended_at ?? cancel_at ?? (cancel_at_period_end ? item.current_period_end : null)
+  const next = endsAt === null ? await scheduledChange(stripe, idOf(found.schedule), item.price.id, plans) : undefined
   return {
     ...{ id, customer: customerOf(found.customer), price: item.price.id, status: statusOf(found, isPending) },
     // After a trial the periods that are paid begin anew.
     startedAt: at(found.status === 'trialing' ? found.start_date : found.billing_cycle_anchor),
     paidUntil: at(Math.min(paid, endsAt ?? paid)),
     endsAt: endsAt === null ? null : at(endsAt),
+    ...(next && { next }),
     ...(changeIsUnpaid && { changeIsUnpaid }),
     ...(isPaidLate && { isPaidLate }),
   }
@@ -71,6 +73,29 @@ function statusOf({ status, pause_collection: pause }: Subscription, isPending: 
   // Stripe goes on with it until a debit has failed, which takes up to 14 working days.
   if (status === 'active' && isPending) return 'pending'
   return status === 'active' || status === 'trialing' ? 'active' : 'unpaid'
+}
+
+/** Asked for apart: a restricted key that may not read schedules would otherwise be refused the subscription, too. */
+async function scheduledChange(
+  stripe: Stripe,
+  id: string | null,
+  price: string,
+  plans: readonly string[],
+): Promise<PaidSubscription['next']> {
+  const schedule = id === null ? undefined : await orNone(stripe.subscriptionSchedules.retrieve(id)).catch(ifPermitted)
+  const since = schedule?.status === 'active' ? schedule.current_phase?.end_date : undefined
+  if (!schedule || since === undefined) return undefined
+  for (const { start_date, items } of schedule.phases) {
+    if (start_date < since) continue
+    const prices = items.flatMap((it) => idOf(it.price) ?? [])
+    const next = prices.find((it) => plans.includes(it)) ?? prices[0]
+    if (next !== undefined && next !== price) return { price: next, startsAt: at(start_date) }
+  }
+  return undefined
+}
+
+function ifPermitted(error: unknown): undefined {
+  if ((error as { type?: unknown }).type !== 'StripePermissionError') throw error
 }
 
 /**

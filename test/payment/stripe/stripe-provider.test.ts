@@ -491,6 +491,31 @@ describe('a subscription', () => {
     expect(await now()).toMatchObject({ status: 'active', endsAt: null })
   })
 
+  it('tells what it is scheduled to change to, until it has, or that is taken back', async () => {
+    const { now, advanceTo, stripe, provider, id } = await givenSubscription()
+    const [cheap, cheaper] = [900, 500].map((amount) => stripe.givenPrice({ every: 'month', amount }))
+    expect(await now()).not.toHaveProperty('next')
+    stripe.change(id, cheap?.id as string, 'period_end')
+    const next = (await provider.subscription(id))?.next
+    expect([next?.price, text(next?.startsAt ?? null)]).toEqual([cheap?.id, '2026-02-28T12:00'])
+    stripe.change(id, cheaper?.id as string, 'period_end')
+    expect(await now()).toMatchObject({ next: { price: cheaper?.id } })
+    stripe.cancel(id, 'period_end')
+    expect(await now()).not.toHaveProperty('next')
+    stripe.keep(id)
+    advanceTo('2026-02-28T14:00:00Z')
+    expect(await now()).toMatchObject({ price: cheaper?.id })
+    expect(await now()).not.toHaveProperty('next')
+  })
+
+  it('tells of no scheduled change to a key that may not read it, and all the rest', async () => {
+    const { now, stripe, id } = await givenSubscription()
+    stripe.change(id, stripe.givenPrice({ every: 'month', amount: 500 }).id, 'period_end')
+    stripe.set({ forbids: '/v1/subscription_schedules' })
+    expect(await now()).toMatchObject({ status: 'active', paidUntil: '2026-02-28T12:00' })
+    expect(await now()).not.toHaveProperty('next')
+  })
+
   it('ends at the end of what is paid, or at once', async () => {
     const { now, advanceTo, stripe, id } = await givenSubscription()
     stripe.cancel(id, 'period_end')

@@ -13,6 +13,7 @@ import type {
   Product,
   StripeObject,
   Subscription,
+  SubscriptionSchedule,
 } from './objects.js'
 import type { Payments } from './payments.js'
 import type { Subscriptions } from './subscriptions.js'
@@ -250,6 +251,7 @@ export function createEndpoints(parts: Parts): (method: string, path: string, fo
 
     'GET subscriptions': listed('subscription', '/v1/subscriptions', ['customer'], subscriptionsOf),
     'GET subscriptions/:id': one<Subscription>('subscription'),
+    'GET subscription_schedules/:id': one<SubscriptionSchedule>('subscription_schedule'),
     'DELETE subscriptions/:id': (_, id) => {
       const subscription = found<Subscription>('subscription', id)
       if (subscription.status === 'canceled') found('subscription', `${id} `)

@@ -52,10 +52,25 @@ export interface Subscription extends StripeObject {
   canceled_at: number | null
   ended_at: number | null
   trial_end: number | null
+  /** The ID of what changes at the end of its period. */
+  schedule: string | null
   pause_collection: { readonly behavior: string; readonly resumes_at: number | null } | null
   latest_invoice: string | null
   readonly metadata: Record<string, string>
   readonly items: { readonly object: 'list'; readonly data: [SubscriptionItem]; readonly has_more: false }
+}
+
+export interface SubscriptionSchedule extends StripeObject {
+  readonly object: 'subscription_schedule'
+  status: 'active' | 'released'
+  subscription: string | null
+  released_subscription: string | null
+  current_phase: { readonly start_date: number; readonly end_date: number } | null
+  readonly phases: readonly {
+    readonly start_date: number
+    readonly end_date: number
+    readonly items: readonly { readonly price: string; readonly quantity: 1 }[]
+  }[]
 }
 
 export interface InvoiceLine {

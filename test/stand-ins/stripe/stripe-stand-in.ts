@@ -27,6 +27,8 @@ export interface StripeSettings {
   breaks: string | undefined
   /** A parameter that it refuses for subscription updates in the portal. */
   refusedOfPortal: string | undefined
+  /** The key has no right to what is at a path that begins with it. */
+  forbids: string | undefined
   /** What becomes of a subscription whose invoice is never paid. */
   afterRetries: 'cancel' | 'unpaid'
 }
@@ -40,7 +42,7 @@ export type StripeStandIn = Awaited<ReturnType<typeof startStripeStandIn>>
  */
 export async function startStripeStandIn({ port, start = new Date(), webhook }: StripeStandInOptions = {}) {
   const settings: StripeSettings = {
-    ...{ fault: 'none', on: '', breaks: undefined, refusedOfPortal: undefined },
+    ...{ fault: 'none', on: '', breaks: undefined, refusedOfPortal: undefined, forbids: undefined },
     afterRetries: 'cancel',
   }
   const objects = createObjects()
@@ -66,6 +68,8 @@ export async function startStripeStandIn({ port, start = new Date(), webhook }: 
     if (!pathname.startsWith('/v1/')) return page(request.method, pathname, formOf(request.text))
     try {
       check(request)
+      if (settings.forbids !== undefined && pathname.startsWith(settings.forbids))
+        throw new Refused(403, 'invalid_request_error', 'The provided key does not have the required permissions.')
       const form = formOf(request.method === 'GET' ? search : request.text)
       const key = request.method === 'POST' ? request.headers['idempotency-key'] : undefined
       return once(key?.toString(), `${pathname} ${request.text}`, () =>

@@ -1,7 +1,7 @@
 import { after, type Clock, DAY } from './clock.js'
 import type { Events } from './events.js'
 import type { Invoices } from './invoices.js'
-import type { Invoice, Objects, Price, Subscription } from './objects.js'
+import type { Invoice, Objects, Price, Subscription, SubscriptionSchedule } from './objects.js'
 
 const HOUR = 3600
 /** Days after the first failed attempt. */
@@ -48,6 +48,34 @@ export function createSubscriptions(
     events.emit('customer.subscription.deleted', subscription)
   }
 
+  /** As the portal schedules a change. */
+  function schedule(subscription: Subscription, price: Price): void {
+    release(subscription)
+    const [{ price: old, current_period_start: start, current_period_end: end }] = subscription.items.data
+    const phase = (its: Price, from: number, to: number) => ({
+      ...{ start_date: from, end_date: to, items: [{ price: its.id, quantity: 1 as const }] },
+    })
+    const made = objects.add<SubscriptionSchedule>({
+      ...{ id: objects.newId('sub_sched'), object: 'subscription_schedule', created: clock.now(), status: 'active' },
+      ...{ subscription: subscription.id, released_subscription: null },
+      current_phase: { start_date: start, end_date: end },
+      phases: [phase(old, start, end), phase(price, end, after(end, intervalOf(price), 1))],
+    })
+    next.set(subscription.id, price)
+    subscription.schedule = made.id
+    events.emit('subscription_schedule.created', made)
+  }
+
+  function release(subscription: Subscription): void {
+    next.delete(subscription.id)
+    if (subscription.schedule === null) return
+    const its = objects.get<SubscriptionSchedule>('subscription_schedule', subscription.schedule)
+    const freed = { subscription: null, released_subscription: subscription.id, current_phase: null }
+    Object.assign(its, { status: 'released', ...freed })
+    subscription.schedule = null
+    events.emit('subscription_schedule.released', its)
+  }
+
   function renew(subscription: Subscription): void {
     const [item] = subscription.items.data
     if (subscription.status === 'paused') return
@@ -61,7 +89,7 @@ export function createSubscriptions(
     if (other) {
       if (intervalOf(other) !== intervalOf(item.price)) subscription.billing_cycle_anchor = start
       item.price = other
-      next.delete(subscription.id)
+      release(subscription)
     }
     const { price } = item
     let n = 1
@@ -128,6 +156,7 @@ export function createSubscriptions(
           ended_at: null,
           trial_end: trialEnd,
           pause_collection: null,
+          schedule: null,
           latest_invoice: null,
           metadata,
         },
@@ -191,7 +220,7 @@ export function createSubscriptions(
       const price = priceOf(priceId)
       const [item] = subscription.items.data
       if (when === 'period_end') {
-        next.set(id, price)
+        schedule(subscription, price)
         return subscription
       }
       const { current_period_start: from, current_period_end: to, price: old } = item
@@ -199,7 +228,7 @@ export function createSubscriptions(
       const share = (to - now) / (to - from)
       const back = { price: old, amount: -Math.round(amountOf(old) * share), start: now, end: to, isProration: true }
       item.price = price
-      next.delete(id)
+      release(subscription)
       let line = { price, amount: Math.round(amountOf(price) * share), start: now, end: to, isProration: true }
       if (when === 'now' || intervalOf(price) !== intervalOf(old)) {
         subscription.billing_cycle_anchor = now

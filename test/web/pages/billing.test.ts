@@ -151,6 +151,16 @@ describe('buying a plan', () => {
     expect(shopIn((await get()).html)).toContain('Invoices and cards')
   })
 
+  it('says to which plan it changes, and when', async () => {
+    const [{ plan }, other] = [await givenOffer(), await givenOffer()]
+    const { post, get } = await givenBuyer()
+    const session = stripe.pay((await post('/account/billing/plan', { name: plan.name })).location as string)
+    await until(async () => (await get()).html.includes('then it renews'), 'the plan')
+    stripe.change(session.subscription as string, other.price.id, 'period_end')
+    const says = async () => shopIn((await get()).html).includes(`${plan.name}: changes to ${other.plan.name} on `)
+    await until(says, 'the change')
+  })
+
   it('says that a payment failed', async () => {
     const { plan } = await givenOffer()
     const { post, get } = await givenBuyer()

@@ -102,7 +102,12 @@ const Unconfirmed = ({ unconfirmed, isLate }: Pick<BillingView, 'unconfirmed' | 
   ) : null
 }
 
-const Own = ({ of: { plan, status, paidUntil, endsAt }, isOver }: { of: OwnSubscription; isOver: boolean }) => {
+interface OwnProps {
+  readonly of: OwnSubscription
+  readonly isOver: boolean
+}
+
+const Own = ({ of: { plan, status, paidUntil, endsAt, nextPlan, nextAt }, isOver }: OwnProps) => {
   const { own: words } = useTexts().billing
   return (
     <p>
@@ -115,6 +120,8 @@ const Own = ({ of: { plan, status, paidUntil, endsAt }, isOver }: { of: OwnSubsc
         words.underway
       ) : endsAt ? (
         words.ends(<Moment at={endsAt} only="date" />)
+      ) : nextPlan && nextAt ? (
+        words.changes(<bdi>{nextPlan}</bdi>, <Moment at={nextAt} only="date" />)
       ) : (
         words.renews(<Moment at={paidUntil} only="date" />)
       )}

@@ -68,6 +68,11 @@ export const billing: Texts['billing'] = {
       'die letzte Zahlung ist fehlgeschlagen. Gib eine andere Karte an oder bezahle die offene Rechnung, sonst endet das Abo an dem Tag, der oben steht.',
     failedAndOver:
       'die letzte Zahlung ist fehlgeschlagen, und das Abo ist abgelaufen. Gib eine andere Karte an oder bezahle die offene Rechnung: Sobald sie bezahlt ist, läuft es weiter.',
+    changes: (plan, date) => (
+      <>
+        wechselt am {date} zu {plan}.
+      </>
+    ),
     ends: (date) => <>endet am {date}.</>,
     renews: (date) => <>bezahlt bis {date}, dann verlängert es sich.</>,
   },

@@ -70,6 +70,11 @@ export const billing = {
     failed: 'the last payment failed. Give another card or pay the open invoice, else the plan ends on the date above.',
     failedAndOver:
       'the last payment failed, and the plan has ended. Give another card or pay the open invoice: once it is paid, the plan goes on.',
+    changes: (plan: ComponentChildren, date: ComponentChildren): ComponentChildren => (
+      <>
+        changes to {plan} on {date}.
+      </>
+    ),
     ends: (date: ComponentChildren): ComponentChildren => <>ends on {date}.</>,
     renews: (date: ComponentChildren): ComponentChildren => <>paid until {date}, then it renews.</>,
   },
