@@ -24,6 +24,7 @@ import {
   wholeNumber,
 } from './config-values.js'
 import { ConfigError, readEnvironment } from './environment.js'
+import { requireFitting } from './fitting-settings.js'
 import { NAMESPACE } from './namespace.js'
 
 export { ConfigError }
@@ -86,6 +87,7 @@ const variables = z.object({
   WEBHOOK_ALLOWED_NETWORKS: networks('', 'must be networks, like 10.0.0.0/8,fd00::/8'),
   SITE_LANGUAGES: languages,
   SIGN_UP: z.enum(['open', 'provider', 'closed'], 'must be open, provider or closed').default('closed'),
+  PASSWORD_SIGN_IN: z.enum(['on', 'off'], 'must be on or off').default('on'),
   SITE_NAME: siteName.optional(),
   SITE_FILE: z.string().optional(),
   SMTP_URL: urlWith('smtp:', 'smtps:').optional(),
@@ -148,16 +150,7 @@ export function parseConfig(env: Record<string, string | undefined>) {
     if (missing.length > 0 && missing.length < names.length)
       throw new ConfigError(`${names.join(', ')} belong together: set ${missing.join(' and ')}, too, or none of them`)
   }
-  if (v.SIGN_UP === 'provider' && v.OIDC_ISSUER === undefined)
-    throw new ConfigError('SIGN_UP=provider works with an identity provider only: set OIDC_ISSUER, too')
-  if (v.OIDC_OPERATOR_GROUP !== undefined && v.OIDC_ISSUER === undefined)
-    throw new ConfigError(
-      'OIDC_OPERATOR_GROUP works with an identity provider only: set OIDC_ISSUER, too, or leave it out',
-    )
-  if (v.ARCHIVE_MONTHS !== undefined && v.ARCHIVE_MONTHS <= (v.LIVE_MONTHS ?? Number.POSITIVE_INFINITY))
-    throw new ConfigError(
-      'ARCHIVE_MONTHS archives what has moved to its month: set LIVE_MONTHS, too, to a lower number',
-    )
+  requireFitting(v)
   const baseUrl = v.BASE_URL ?? `http://localhost:${v.PORT}`
   return Object.freeze({
     databaseUrl: v.DATABASE_URL,
@@ -210,6 +203,8 @@ export function parseConfig(env: Record<string, string | undefined>) {
     languages: v.SITE_LANGUAGES,
     /** Whether people may make an account on the website. */
     signUpIsOpen: v.SIGN_UP === 'open',
+    /** Whether people may sign in with a password. */
+    takesPasswords: v.PASSWORD_SIGN_IN === 'on',
     /** What the installation shows of itself; `name` comes before that of the file. */
     site: { name: v.SITE_NAME, file: v.SITE_FILE },
     /** Without `smtpUrl` mails go to the log and to /operator/mails; without `from` the site's name sends them. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { accountMails, keepMails } from '../core/accounts/account-mails.js'
 import { mailOrigin } from '../core/accounts/mail-texts.js'
 import { startNoticeMails } from '../core/accounts/notices.js'
+import { withoutPasswords } from '../core/accounts/password.js'
 import { requirePricesAt } from '../core/billing/checked-prices.js'
 import type { PaymentProvider } from '../core/billing/payment-provider.js'
 import { shop } from '../core/billing/shop.js'
@@ -132,12 +133,13 @@ const openShop = (provider: PaymentProvider, db: Database, log: Logger) =>
 
 /** Wires how people sign in to the website, and the mails that this takes. */
 function startSigningIn(
-  { baseUrl, languages, mail, oidc }: Config,
+  { baseUrl, languages, mail, oidc, takesPasswords }: Config,
   log: Logger,
   { db, counter }: Foundation,
   { mailPollMs, provider, site: { name, planHref } }: Shared,
 ) {
-  const credentials = credentialStore(db)
+  const stored = credentialStore(db)
+  const credentials = takesPasswords ? stored : withoutPasswords(stored)
   const unsentMails = unsentMailStore(db)
   if (mail.smtpUrl === undefined) log.warn('SMTP_URL is not set: mails go to this log and to /operator/mails')
   const unchecked = (err: unknown) => log.error({ err }, 'how people sign in could not be checked')

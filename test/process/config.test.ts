@@ -65,6 +65,7 @@ const VARIABLES = [
   'WEBHOOK_ALLOWED_NETWORKS',
   'SITE_LANGUAGES',
   'SIGN_UP',
+  'PASSWORD_SIGN_IN',
   'SITE_FILE',
   'SITE_NAME',
   'SMTP_URL',
@@ -121,6 +122,7 @@ const DEFAULTS = {
   webhooks: { allowHttp: false, allowedNetworks: [] },
   languages: ['en'],
   signUpIsOpen: false,
+  takesPasswords: true,
   site: { name: undefined, file: undefined },
   mail: { smtpUrl: undefined, from: undefined },
   oidc: undefined,
@@ -593,6 +595,14 @@ describe('signing in to the website', () => {
     const made = (SIGN_UP: string) => parse({ ...OIDC, SIGN_UP })
     expect([made('provider').signUpIsOpen, made('provider').oidc?.makesAccounts]).toEqual([false, true])
     expect([made('open').oidc?.makesAccounts, made('closed').oidc?.makesAccounts]).toEqual([true, false])
+  })
+
+  it('goes without passwords only where there is another way to sign in', () => {
+    const off = { PASSWORD_SIGN_IN: 'off' }
+    expect(refusalOf({ ...REQUIRED, ...off })).toContain('set OIDC_ISSUER or SMTP_URL, too')
+    expect(refusalOf({ ...REQUIRED, ...OIDC, ...off, SIGN_UP: 'open' })).toContain('set SIGN_UP to provider or closed')
+    expect(parse({ ...OIDC, ...off, SIGN_UP: 'provider' }).takesPasswords).toBe(false)
+    expect(parse({ SMTP_URL: 'smtp://mail.test', ...off }).takesPasswords).toBe(false)
   })
 
   it('has a name of one line', () => {

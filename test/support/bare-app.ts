@@ -58,7 +58,7 @@ export function buildBareApp(options: BareOptions = {}): Promise<App> {
       ...{ ports, baseUrl: ORIGIN, apiBaseUrl: ORIGIN, rateLimit: limit, keyPrefix: 'easel', leaving: signal },
       languages: ['en'],
       assets: [],
-      ...{ signUpIsOpen: true, sendsMail: true },
+      ...{ signUpIsOpen: true, takesPasswords: true, sendsMail: true },
       provider: {
         ...{ host: 'provider.test', secret: '', makesAccounts: true, signsOutThere: false },
         ...{ begin: refuse, end: refuse, signOutUrl: refuse },

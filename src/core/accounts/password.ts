@@ -121,3 +121,12 @@ const scryptOf = (password: string, salt: Buffer, cost: ScryptOptions) =>
       error ? reject(error) : resolve(hash),
     ),
   )
+
+/** Passwords that accounts still have count as none: nobody is asked for one, and none is right. */
+export const withoutPasswords = <T extends Pick<CredentialStore, 'find'>>(store: T): T => ({
+  ...store,
+  async find(nameOrEmail: string) {
+    const found = await store.find(nameOrEmail)
+    return found && { ...found, passwordHash: null }
+  },
+})

@@ -111,6 +111,8 @@ export interface WebsiteOptions {
   readonly languages: readonly Language[]
   /** Whether people may make an account. */
   readonly signUpIsOpen: boolean
+  /** Whether people may have a password, and sign in with it. */
+  readonly takesPasswords: boolean
   /** Whether there is a mail server; else mails wait for the operator. */
   readonly sendsMail: boolean
   /** Where there is one. */

@@ -39,6 +39,7 @@ interface AccountView extends EmailView {
   readonly keyPrefix: string
   /** In which the site may be read. */
   readonly languages: readonly Language[]
+  readonly takesPasswords: boolean
   readonly hasPassword: boolean
   readonly sessions: readonly Session[]
   readonly current: CurrentPeriod | undefined
@@ -89,7 +90,7 @@ const AccountPage = (view: AccountView) => {
           {view.languages.length > 1 && <LanguageForm offered={view.languages} chosen={signedIn.language} />}
         </div>
         <div class="stack">
-          <Password {...view} />
+          {view.takesPasswords && <Password {...view} />}
           <Sessions {...view} />
           <ExportForm kept={view.kept} />
         </div>
@@ -177,7 +178,7 @@ const passwords = z.object({ current: z.string().max(1000).catch(''), next: z.st
 /** Your account. */
 export function accountPageRoutes(
   app: App,
-  { ports, keyPrefix, shop, baseUrl, languages, sendsMail }: WebsiteOptions,
+  { ports, keyPrefix, shop, baseUrl, languages, takesPasswords, sendsMail }: WebsiteOptions,
   cookies: SessionCookie,
 ): void {
   const { credentials, guesses, currentPeriods, sessions, spending, mailChoices } = ports
@@ -212,6 +213,7 @@ export function accountPageRoutes(
       keyPrefix,
       languages,
       days,
+      takesPasswords,
       hasPassword,
       sessions: held,
       current,
@@ -254,6 +256,8 @@ export function accountPageRoutes(
 
   app.post('/account/password', { schema: { body: passwords } }, async (request, reply) => {
     const signedIn = sessionOf(request)
+    if (!takesPasswords)
+      return show(request, reply.code(403), undefined, { refused: request.texts.signIn.problems.noPasswords })
     try {
       await countTry(signedIn.caller.account.id)
       await changePassword(ports, signedIn, request.body)

@@ -32,6 +32,7 @@ interface SignInPageProps extends SignInForm {
   /** The identity provider's host, where there is one. */
   readonly provider: string | undefined
   readonly signUpIsOpen: boolean
+  readonly takesPasswords: boolean
   /** Whether a link can be mailed. */
   readonly sendsMail: boolean
 }
@@ -46,24 +47,31 @@ const SignInPage = ({
   baseUrl,
   provider,
   signUpIsOpen,
+  takesPasswords,
   sendsMail,
 }: SignInPageProps) => {
   const { signIn: words, parts } = useTexts()
   return (
     <Layout title={parts.signIn} signedIn={null} path="/sign-in" class="narrow">
-      <form class="card stack" method="post" action="/sign-in">
+      <form class="card stack" method="post" action={takesPasswords ? '/sign-in' : '/sign-in/mail'}>
         <h1>{parts.signIn}</h1>
         <Notices done={sent ? words.sent(LINK_MINUTES) : undefined} problem={problem} />
         <input type="hidden" name="next" value={next} />
-        <UsernameField label={words.name} value={username} maxLength={MAX_EMAIL_LENGTH} />
-        <PasswordField label={words.password} required={false} />
-        <button class="primary" type="submit">
-          {parts.signIn}
-        </button>
-        {(sendsMail || provider) && (
-          <p class="or" aria-hidden="true">
-            {words.withoutPassword}
-          </p>
+        {(takesPasswords || sendsMail) && (
+          <UsernameField label={words.name} value={username} maxLength={MAX_EMAIL_LENGTH} />
+        )}
+        {takesPasswords && (
+          <>
+            <PasswordField label={words.password} required={false} />
+            <button class="primary" type="submit">
+              {parts.signIn}
+            </button>
+            {(sendsMail || provider) && (
+              <p class="or" aria-hidden="true">
+                {words.withoutPassword}
+              </p>
+            )}
+          </>
         )}
         {sendsMail && (
           <button type="submit" formaction="/sign-in/mail">
@@ -77,7 +85,7 @@ const SignInPage = ({
           </a>
         )}
       </form>
-      {!sendsMail && <p class="instead">{words.askOperator}</p>}
+      {takesPasswords && !sendsMail && <p class="instead">{words.askOperator}</p>}
       {signUpIsOpen && (
         <p class="instead">
           {words.isNew} <a href="/sign-up">{words.createAccount}</a>
@@ -91,6 +99,7 @@ interface LinkPageProps {
   readonly username: string
   readonly token: string
   readonly next: string
+  readonly takesPasswords: boolean
   /** Why the new password cannot be one. */
   readonly problem?: string
 }
@@ -99,7 +108,7 @@ interface LinkPageProps {
  * Opened from a link: only its button signs in, since mail programs follow links by themselves. Whoever has forgotten
  * the password sets another one here, as nowhere else without the old one.
  */
-const LinkPage = ({ username, token, next, problem }: LinkPageProps) => {
+const LinkPage = ({ username, token, next, takesPasswords, problem }: LinkPageProps) => {
   const { signIn, parts } = useTexts()
   const { password } = signIn.link
   return (
@@ -109,11 +118,13 @@ const LinkPage = ({ username, token, next, problem }: LinkPageProps) => {
         <Notices problem={problem} />
         <p>{signIn.link.press(<bdi>{username}</bdi>)}</p>
         <input type="hidden" name="token" value={token} />
-        <details open={problem !== undefined}>
-          <summary>{password.title}</summary>
-          <OwnName username={username} />
-          <NewPasswordField label={password.label} name="password" hint={password.hint} required={false} />
-        </details>
+        {takesPasswords && (
+          <details open={problem !== undefined}>
+            <summary>{password.title}</summary>
+            <OwnName username={username} />
+            <NewPasswordField label={password.label} name="password" hint={password.hint} required={false} />
+          </details>
+        )}
         <input type="hidden" name="next" value={next} />
         <button class="primary" type="submit">
           {parts.signIn}
@@ -155,18 +166,19 @@ const linkBody = linkFields.extend({
 
 /** Sends the sign-in page, as this site has it. */
 export const sendSignInPage = (
-  { baseUrl, provider, signUpIsOpen, sendsMail }: WebsiteOptions,
+  { baseUrl, provider, signUpIsOpen, takesPasswords, sendsMail }: WebsiteOptions,
   reply: FastifyReply,
   status: number,
   form: SignInForm,
 ) =>
   sendPage(
     reply.code(status),
-    <SignInPage {...form} provider={provider?.host} {...{ baseUrl, signUpIsOpen, sendsMail }} />,
+    <SignInPage {...form} provider={provider?.host} {...{ baseUrl, signUpIsOpen, takesPasswords, sendsMail }} />,
   )
 
 /** Signing in with a password or a link, and signing out. */
 export function signInRoutes(app: App, options: WebsiteOptions, cookies: SessionCookie): void {
+  const { takesPasswords } = options
   const { credentials, guesses, mails } = options.ports
   const isOver = async (key: string, max: number) => (await guesses.hit(`sign-in:${key}`, WINDOW_MS, max)).current > max
   const showForm = (reply: FastifyReply, status: number, form: SignInForm) =>
@@ -185,6 +197,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     const { username, password, next } = request.body
     const { problems } = request.texts.signIn
     const refuse = (status: number, problem: string) => showForm(reply, status, { next, username, problem })
+    if (!takesPasswords) return refuse(403, problems.noPasswords)
     const found = await credentials.find(username)
     // An unknown name counts, too: what is refused must not tell which names exist. It must not name another counter.
     const account = found?.accountId ?? username.toLowerCase()
@@ -218,11 +231,13 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     const { token, next } = request.query
     const username = await credentials.findLink(hashToken(token))
     if (username === undefined) return showForm(reply, 401, { next, problem: request.texts.signIn.problems.linkOver })
-    return sendPage(reply, <LinkPage {...{ username, token, next }} />)
+    return sendPage(reply, <LinkPage {...{ username, token, next, takesPasswords }} />)
   })
 
   app.post('/sign-in/link', { schema: { body: linkBody } }, async (request, reply) => {
     const { token, next, password } = request.body
+    if (!takesPasswords && password !== '')
+      return showForm(reply, 403, { next, problem: request.texts.signIn.problems.noPasswords })
     const username = await credentials.findLink(hashToken(token))
     let hash: string | undefined
     // All that can go wrong with it comes before the link is used up.
@@ -231,7 +246,10 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
         requireUsablePassword(password, username)
         hash = await hashPassword(password, { networks: networksOf(request.ip) })
       } catch (error) {
-        return sendPage(reply, <LinkPage {...{ username, token, next }} problem={refusalMessage(error, reply)} />)
+        return sendPage(
+          reply,
+          <LinkPage {...{ username, token, next, takesPasswords }} problem={refusalMessage(error, reply)} />,
+        )
       }
     const accountId = await credentials.spendLink(hashToken(token))
     if (accountId && hash) await credentials.setPassword(accountId, hash, undefined)

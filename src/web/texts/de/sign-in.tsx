@@ -32,6 +32,7 @@ export const signIn: Texts['signIn'] = {
     wrong: 'Name und Passwort passen nicht zusammen. Prüfe beides, oder fordere einen Link an.',
     tooMany: 'Zu viele Versuche, dich anzumelden. Warte eine Viertelstunde, oder fordere einen Link an.',
     tooManyMails: 'Von hier wurden zu viele Links angefordert. Warte eine Viertelstunde.',
+    noPasswords: 'Auf dieser Website gibt es keine Passwörter. Melde dich anders an.',
     noName: 'Gib zuerst deinen Benutzernamen oder deine E-Mail-Adresse ein.',
     linkOver: 'Dieser Link wurde schon benutzt oder ist zu alt. Fordere einen neuen an.',
     notBegun:

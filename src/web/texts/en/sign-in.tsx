@@ -36,6 +36,7 @@ export const signIn = {
     wrong: 'That name and password do not belong together. Check both, or ask for a link.',
     tooMany: 'Too many tries to sign in. Wait a quarter of an hour, or ask for a link.',
     tooManyMails: 'Too many links were asked for from here. Wait a quarter of an hour.',
+    noPasswords: 'Passwords are not used on this site. Sign in another way.',
     noName: 'Fill in your username or email first.',
     linkOver: 'This link was used before or is too old. Ask for a new one.',
     notBegun:
