@@ -3,6 +3,7 @@ import { archiveMonths } from '../core/generations/archive-months.js'
 import { moveToMonths } from '../core/generations/move-to-months.js'
 import { lastMigration, MIGRATIONS } from '../core/release.js'
 import { requirePostgresItself } from '../db/checks/pooler-checks.js'
+import { waitForPostgres } from '../db/checks/starting-postgres.js'
 import { archiveStore } from '../db/generations/archive-store.js'
 import { monthStore } from '../db/generations/move-to-months.js'
 import { grantApplicationRole } from '../db/migrations/application-role.js'
@@ -49,18 +50,27 @@ async function runAudit({ config }: Operator, { full }: { readonly full?: boolea
   }
 }
 
-/** `tell` gets a line for each step: a migration may take minutes. */
-export function migrateCommand(program: Command, run: Runner, tell: (line: string) => unknown): void {
+/**
+ * `tell` gets a line for each step: a migration may take minutes.
+ * @param patienceMs how long it waits for a Postgres that is still starting
+ */
+export function migrateCommand(
+  program: Command,
+  run: Runner,
+  tell: (line: string) => unknown,
+  patienceMs: number,
+): void {
   program
     .command('migrate')
     .description(
       'bring the database up to date and seed an empty catalog (safe to repeat, and to run on several hosts at once)',
     )
-    .action(run((operator) => migrate(operator, tell)))
+    .action(run((operator) => migrate(operator, tell, patienceMs)))
 }
 
-async function migrate({ config }: Operator, tell: (line: string) => unknown) {
+async function migrate({ config }: Operator, tell: (line: string) => unknown, patienceMs: number) {
   const { databaseUrl, appDatabaseUrl } = config
+  await waitForPostgres(databaseUrl, patienceMs, tell)
   await requirePostgresItself(databaseUrl)
   const applied = await migrateDatabase(databaseUrl, MIGRATIONS, tell)
   if (appDatabaseUrl) await grantApplicationRole(databaseUrl, appDatabaseUrl)

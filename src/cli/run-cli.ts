@@ -36,7 +36,11 @@ interface CliSurroundings {
   readonly localDirectory?: string
   /** How a person calls it. */
   readonly command?: string
+  /** ms: how long "migrate" waits for a Postgres that is still starting. */
+  readonly patienceMs?: number
 }
+
+const PATIENCE_MS = 30_000
 
 /** Runs one command line, without the program's name, and resolves to the exit code. */
 export async function runCli(
@@ -45,7 +49,7 @@ export async function runCli(
   { stdout, stderr, ...surroundings }: CliSurroundings,
 ): Promise<number> {
   const { readPassword = async () => '', confirm = async () => false } = surroundings
-  const { localDirectory = '.easel', command = 'easel' } = surroundings
+  const { localDirectory = '.easel', command = 'easel', patienceMs = PATIENCE_MS } = surroundings
   let exitCode = 0
   const complain = (line: string) => stderr.write(`${printable(withCommand(line, command))}\n`)
   const program = new Command(command)
@@ -80,7 +84,7 @@ export async function runCli(
         )
       print(await withOperator(config, (operator) => work(operator, ...args)))
     }
-  migrateCommand(program, run, complain)
+  migrateCommand(program, run, complain, patienceMs)
   userCommands(program, run, { readPassword, confirm })
   subscriptionCommands(program, run)
   creditCommands(program, run, confirm)

@@ -138,6 +138,7 @@ export async function runLine(
     stdout: output('stdout'),
     stderr: output('stderr'),
     readPassword: async () => password,
+    patienceMs: 0,
     ...(localDirectory !== undefined && { localDirectory }),
   })
   return { code, ...written }

@@ -3,11 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { runCli } from '../../src/cli/run-cli.js'
 import { startA1111StandIn } from '../stand-ins/a1111/a1111-stand-in.js'
+import { startFaultProxy } from '../support/fault-proxy.js'
 import { givenGeneration, givenUser } from '../support/givens.js'
 import { compiled, redisAvailable, redisUrl } from '../support/services.js'
 import { until } from '../support/until.js'
@@ -151,6 +154,53 @@ describe('migrate', () => {
     ])
     expect(await easel.text('migrate', env)).toBe(`The database is up to date (${tags.at(-1)}): nothing to do.`)
     expect((await easel.json('models list', env)).length).toBeGreaterThan(6)
+  })
+})
+
+describe('migrate waits for a Postgres that is still starting', () => {
+  const SENTENCE = /^Postgres takes no connections yet \(.+\): waiting for it, at most 20 s\.\n$/
+  const migrating = (databaseUrl: string) => {
+    let told = ''
+    const stderr = {
+      write(text: string) {
+        told += text
+      },
+    }
+    const env = { ...easel.env, DATABASE_URL: databaseUrl }
+    const code = runCli(['migrate'], env, { stdout: { write: () => undefined }, stderr, patienceMs: 20_000 })
+    return { code, told: () => told }
+  }
+
+  it('and refuses connections', async () => {
+    const proxy = await startFaultProxy(easel.databaseUrl)
+    onTestFinished(() => proxy.close())
+    await proxy.refuse()
+    const { code, told } = migrating(proxy.through(easel.databaseUrl))
+    await until(() => told(), 'its line')
+    await proxy.pass()
+    expect(await code).toBe(0)
+    expect(told()).toMatch(SENTENCE)
+  })
+
+  it('and says so (57P03)', async () => {
+    const { hostname, port } = new URL(easel.databaseUrl)
+    let asked = 0
+    const server = createServer((client) => {
+      client.on('error', () => undefined)
+      if (asked++ === 0) {
+        const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0')
+        const head = Buffer.from([0x45, 0, 0, 0, fields.length + 4])
+        return void client.once('data', () => client.end(Buffer.concat([head, fields])))
+      }
+      const upstream = connect(Number(port), hostname).on('error', () => undefined)
+      client.pipe(upstream).pipe(client)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port: here } = server.address() as AddressInfo
+    const { code, told } = migrating(Object.assign(new URL(easel.databaseUrl), { host: `127.0.0.1:${here}` }).href)
+    expect(await code).toBe(0)
+    expect(told()).toMatch(SENTENCE)
   })
 })
 
