@@ -64,13 +64,28 @@ export const httpOrigin = plainHttpUrl
 export const urlWith = (one: string, other: string) => {
   // Without them, as in redis:6379, it would name no host, and lead to this machine.
   const isOf = (text: string) => [one, other].some((scheme) => text.toLowerCase().startsWith(`${scheme}//`))
-  return z.string().refine((text) => isOf(text) && URL.canParse(text), {
-    error: ({ input }) =>
-      isOf(String(input))
-        ? `can't be read: write it like ${one}//user:password@HOST:PORT, and in the password / as %2F, # as %23 and ? as %3F`
-        : `must be a URL that begins with ${one}// or ${other}//`,
-    abort: true,
-  })
+  return z
+    .string()
+    .refine((text) => isOf(text) && URL.canParse(text), {
+      error: ({ input }) =>
+        isOf(String(input))
+          ? `can't be read: write it like ${one}//user:password@HOST:PORT, and in the password / as %2F, # as %23 and ? as %3F`
+          : `must be a URL that begins with ${one}// or ${other}//`,
+      abort: true,
+    })
+    .refine((text) => canDecode(new URL(text).username) && canDecode(new URL(text).password), {
+      message: 'has a % in its user or password that stands for nothing: write it as %25',
+      abort: true,
+    })
+}
+
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A URL whose parameters say what TLS should be. */
@@ -111,20 +126,7 @@ const SENTINEL_PARAMETERS = ['sentinel_username', 'sentinel_password', 'sentinel
 const hasTls = (url: string): boolean =>
   new URL(url).protocol === 'rediss:' || new URL(url).searchParams.get('sentinel_tls') === 'true'
 
-function canDecode(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
 export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
-  .refine((text) => canDecode(new URL(text).username) && canDecode(new URL(text).password), {
-    message: 'has a % in its user or password that stands for nothing: write it as %25',
-    abort: true,
-  })
   .refine(
     (text) => !(hasTls(text) ? /[?&]sslmode=disable/ : /[?&]ssl/).test(text),
     'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without',

@@ -27,6 +27,10 @@ export async function useProxy(env: NodeJS.ProcessEnv): Promise<void> {
       }),
     )
   } catch (cause) {
-    throw new Error('HTTPS_PROXY and HTTP_PROXY must be URLs, like http://proxy.example:3128.', { cause })
+    const sentence =
+      cause instanceof URIError
+        ? 'HTTPS_PROXY or HTTP_PROXY has a % in its user or password that stands for nothing: write it as %25.'
+        : 'HTTPS_PROXY and HTTP_PROXY must be URLs, like http://proxy.example:3128.'
+    throw new Error(sentence, { cause })
   }
 }

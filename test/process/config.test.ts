@@ -329,6 +329,7 @@ const NO_HOST =
   'names no host: write postgres://user:password@HOST:5432/easel, or for a Unix socket postgres://user:password@/easel?host=/DIRECTORY'
 const UNREADABLE = (scheme: string) =>
   `can't be read: write it like ${scheme}://user:password@HOST:PORT, and in the password / as %2F, # as %23 and ? as %3F`
+const LONE_PERCENT = 'has a % in its user or password that stands for nothing: write it as %25'
 const HOSTS = 'must name its hosts as postgres://user:password@HOST:PORT,HOST:PORT/database'
 const ONE_TAKES_WRITES =
   'must say ?target_session_attrs=read-write where it names several hosts, so that no connection leads to a standby'
@@ -399,7 +400,12 @@ describe('a value that cannot be used is refused with the variable’s name and 
         'may say sentinel_username=USER, sentinel_password=PASSWORD and sentinel_tls=true or false of its sentinels, behind ?sentinels=HOST:PORT',
       ],
     ),
-    ['REDIS_URL', 'redis://:pa%ss@redis', 'has a % in its user or password that stands for nothing: write it as %25'],
+    ['REDIS_URL', 'redis://:pa%ss@redis', LONE_PERCENT],
+    ...['DATABASE_URL', 'DATABASE_LISTEN_URL', 'DATABASE_READ_URL', 'APP_DATABASE_URL'].map(
+      (variable): [string, string, string] => [variable, 'postgres://easel:pa%ss@db/easel', LONE_PERCENT],
+    ),
+    ['DATABASE_URL', 'postgres://easel:50%@/easel?host=/run/postgresql', LONE_PERCENT],
+    ['SMTP_URL', 'smtp://me:100%@mail.example', LONE_PERCENT],
     ['REDIS_URL', 'redis://a?cluster=b:1,', 'must name the other nodes of the cluster as ?cluster=HOST:PORT,HOST:PORT'],
     ['REDIS_URL', 'redis://a/3?cluster=b:1', 'must end without the number of a database, as a cluster has only one'],
     ['PORT', '0', 'must be a whole number from 1 to 65535'],

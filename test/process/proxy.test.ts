@@ -4,8 +4,9 @@ import { createServer, request as forward } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { parseConfig } from '../../src/process/config.js'
+import { useProxy } from '../../src/process/proxy.js'
 import { call, PROMPT } from '../support/client.js'
 import { patientDatabase } from '../support/database.js'
 import { givenUser } from '../support/givens.js'
@@ -115,4 +116,12 @@ it('GPU servers over https:// are reached through the proxy, others and those of
   const hosts = () => [...new Set(proxy.asked)].sort()
   await until(() => hosts().length > 1, 'both servers')
   expect(hosts()).toEqual(['CONNECT gpu.example:443', 'CONNECT other.example:443'])
+})
+
+it('a lone % in the password of a proxy is named', async () => {
+  vi.stubEnv('HTTPS_PROXY', 'http://me:100%@proxy.example:3128')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await expect(useProxy(process.env)).rejects.toThrow(
+    /^HTTPS_PROXY or HTTP_PROXY has a % in its user or password that stands for nothing: write it as %25\.$/,
+  )
 })
