@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { AppError, developerKeyRefused } from '../core/errors.js'
 import { type AuthenticationOptions, registerAuthentication, watchRevocations } from '../http/shared/authentication.js'
 import type { App } from '../http/shared/fastify-app.js'
@@ -41,12 +42,25 @@ export const mcp = (options: McpOptions) => async (app: App) => {
 /** A scope of its own: the request that a browser sends ahead has no key. */
 const withKey = (options: McpOptions) => async (app: App) => {
   const keyRevoked = watchRevocations(app, registerAuthentication(app, options.authentication))
-  await registerRateLimit(app, options.limit, ({ caller }) => `rate:personal:${caller.account.id}`)
+  await registerRateLimit(
+    app,
+    options.limit,
+    (request) => `rate:${isGreeting(request) ? 'greeting' : 'personal'}:${request.caller.account.id}`,
+    { timesOf: (request) => (isGreeting(request) ? GREETINGS : 1) },
+  )
   app.addHook('preParsing', ({ caller }, _reply, payload, next) =>
     caller.keyKind === 'developer' ? next(developerKeyRefused()) : next(null, payload),
   )
   mcpEndpoint(app, options, keyRevoked)
 }
+
+/** What each client asks before anything is done. Several clients of one account may be started at once. */
+const GREETING = ['initialize', 'notifications/initialized', 'ping', 'tools/list']
+/** How many times as often as other requests: of twenty clients at once. */
+const GREETINGS = 6
+
+const isGreeting = ({ body }: FastifyRequest): boolean =>
+  GREETING.includes((body as { readonly method?: string } | null | undefined)?.method ?? '')
 
 /** Headers of answers that a page of another origin may see. */
 const READABLE_BY_PAGES = {

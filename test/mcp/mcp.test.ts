@@ -645,11 +645,22 @@ describe('POST /mcp', () => {
     const { url, db } = context.service
     const { key } = await givenUser(db)
     for (let n = 0; n < 5; n++) await call(url, 'GET', '/api/v1/account', { key })
-    for (let n = 0; n < 5; n++) expect(await post(url, LIST, key)).toMatchObject({ status: 200 })
-    const refused = await post(url, LIST, key)
+    const look = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_account', arguments: {} } }
+    for (let n = 0; n < 5; n++) expect(await post(url, look, key)).toMatchObject({ status: 200 })
+    const refused = await post(url, look, key)
     expect(refused.status).toBe(429)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(refused.body.error.message).toMatch(/rate limit of 10 requests/)
     expect((await call(url, 'POST', '/api/v1/generate', { key, body: PROMPT })).status).toBe(429)
+  })
+
+  it('lets several clients of an account connect at once, within a limit of their own', async () => {
+    const { url, db } = context.service
+    const user = await givenUser(db)
+    for (let n = 0; n < 6; n++) await (await agentOf(url, user)).listTools()
+    for (let n = 0; n < 10; n++) expect((await call(url, 'GET', '/api/v1/account', user)).status).toBe(200)
+    const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await post(url, LIST, user.key)).status))
+    expect(statuses).toContain(200)
+    expect(statuses).toContain(429)
   })
 })
