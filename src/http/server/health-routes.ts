@@ -9,6 +9,10 @@ import type { App } from '../shared/fastify-app.js'
  */
 export function healthRoutes(app: App, ready: () => Promise<boolean>, moderationIsSilent: () => boolean): void {
   app.get('/health', { config: { alwaysServed: true } }, async () => ({ status: 'ok' }))
+  // What HAProxy asks where its check names nothing else.
+  app.options('/', { config: { alwaysServed: true } }, (_request, reply) =>
+    reply.code(204).header('allow', 'GET, HEAD, OPTIONS').send(),
+  )
   app.get('/ready', { config: { alwaysServed: true } }, async (_request, reply) => {
     // Not thrown: a check every second would fill the log with what the outage has already logged once.
     if (!(await ready())) return answerError(serviceUnavailable(2), reply)

@@ -29,6 +29,16 @@ describe('GET /health and GET /ready', () => {
     expect(await call(context.service.url, 'HEAD', path)).toMatchObject({ status: 200, body: '' })
   })
 
+  it.each([
+    ['OPTIONS', 204],
+    ['HEAD', 200],
+    ['GET', 200],
+  ])('%s / of a check without a Host answers %i', async (method, status) => {
+    const socket = connect(Number(new URL(context.service.url).port), '127.0.0.1')
+    socket.write(`${method} / HTTP/1.0\r\n\r\n`)
+    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  })
+
   it('/ready answers 503 while the server drains, /health still 200', async () => {
     const { url, stop } = await context.service.server()
     // Requests that have begun when the server is told to stop are still served.

@@ -59,6 +59,7 @@ export const ACCESS: Readonly<Record<Door, Readonly<Record<string, Row>>>> = {
     'GET /sign-up': [200, { signedIn: 303 }],
     'GET /signed-out': [200, { signedIn: 303 }],
     'GET /version': 200,
+    'OPTIONS /': 204,
     'OPTIONS /mcp': 204,
   },
   form: {
