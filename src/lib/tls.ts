@@ -83,7 +83,7 @@ function sentenceFor(
   namedBy: (host: string | undefined) => NamedBy | undefined,
 ): string | undefined {
   if (UNKNOWN_AUTHORITY.test(code))
-    return `The certificate of ${server} was not signed by an authority that is known here (${code}): add sslrootcert=/path/to/ca.pem to ${variable}, with the certificate of the authority, or the server's own if it signed itself.`
+    return `The certificate of ${server} was not signed by an authority that is known here (${code}): add sslrootcert=/path/to/ca.pem to ${variable}, with the certificate of the authority, or the server's own if it signed itself, or, in a network that only you use, sslmode=no-verify, which checks none.`
   if (code === 'CERT_HAS_EXPIRED')
     return `The certificate of ${server}, or of its authority, has expired: renew it there, or set the clock of this machine.`
   if (code === 'CERT_NOT_YET_VALID')
