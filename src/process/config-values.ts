@@ -5,6 +5,7 @@ import { storageUrlProblem } from '../images/storage.js'
 import { DEFAULT_PATH as OPENAI_PATH } from '../inference/openai/declaration.js'
 import { SERVER_KINDS, serverEntries } from '../inference/server-kinds.js'
 import { tlsProblem } from '../lib/tls.js'
+import { withSocketInPlace } from '../redis/socket.js'
 import { LANGUAGES } from '../web/texts/texts.js'
 
 export const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
@@ -126,7 +127,7 @@ const SENTINEL_PARAMETERS = ['sentinel_username', 'sentinel_password', 'sentinel
 const hasTls = (url: string): boolean =>
   new URL(url).protocol === 'rediss:' || new URL(url).searchParams.get('sentinel_tls') === 'true'
 
-export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
+const redisServer = withTls(urlWith('redis:', 'rediss:'))
   .refine(
     (text) => !(hasTls(text) ? /[?&]sslmode=disable/ : /[?&]ssl/).test(text),
     'must begin with rediss:// for TLS, and with redis:// and no parameter of TLS to do without',
@@ -164,6 +165,8 @@ export const redisUrl = withTls(urlWith('redis:', 'rediss:'))
     (text) => /^\/?\d{0,9}$/.test(new URL(text).pathname),
     'must end with the number of a database or without one, like redis://host:6379/0',
   )
+
+export const redisUrl = z.string().transform(withSocketInPlace).pipe(redisServer)
 
 export const webUrl = urlWith('http:', 'https:')
 

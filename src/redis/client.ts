@@ -22,6 +22,7 @@ import {
   sentinelRefusal,
   throughSentinels,
 } from './sentinels.js'
+import { throughSocket } from './socket.js'
 
 type OnError = (error: Error) => void
 
@@ -198,7 +199,8 @@ function connect(url: string, options: NodeOptions, onError: OnError): RedisClie
     reopenedAt = performance.now()
     return true
   }
-  const given = { ...options, ...tls, ...throughSentinels(url, retryStrategy), retryStrategy, reconnectOnError }
+  const place = { ...throughSentinels(url, retryStrategy), ...throughSocket(url) }
+  const given = { ...options, ...tls, ...place, retryStrategy, reconnectOnError }
   const redis: Redis = given.sentinels ? new Redis(given) : new Redis(url, given)
   redis.on('error', onError)
   return redis

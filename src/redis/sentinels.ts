@@ -94,8 +94,8 @@ export const sentinelRefusal = ({ message }: Error): string | undefined =>
         : undefined
 
 /** Whether Redis answers with TLS where we ask without, or the other way round: such a server says nothing to us. */
-export async function isOtherwise({ host, port, tls }: NodeOptions): Promise<boolean> {
-  if (port === undefined) return false
+export async function isOtherwise({ host, port, path, tls }: NodeOptions): Promise<boolean> {
+  if (port === undefined || path) return false
   const to = { host, port: Number(port), rejectUnauthorized: false, timeout: OTHERWISE_MS }
   const socket = (tls ? connectTcp(to) : connectTls(to)).on('error', () => undefined)
   socket.on('timeout', () => socket.destroy(new Error('too late'))).write('PING\r\n')

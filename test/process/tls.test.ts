@@ -84,7 +84,7 @@ const SENTENCES: [keyof typeof bad, (server: string, variable: string) => RegExp
 ]
 const unknown = (server: string, variable: string, code: string) =>
   new RegExp(
-    `^The certificate of ${server} was not signed by an authority .* \\(${code}\\): add sslrootcert=\\S+ to ${variable},`,
+    `^The certificate of ${server} was not signed by an authority .* \\(${code}\\): add sslrootcert=\\S+ to ${variable}, .*sslmode=no-verify`,
   )
 
 describe('TLS to Postgres', () => {
