@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream'
 import { type Cluster, Redis } from 'ioredis'
 import { reasonOf } from '../lib/causes.js'
 import { type NamedBy, noTls, tlsOptions, tlsRefusal } from '../lib/tls.js'
@@ -13,6 +12,7 @@ import {
   type RedisClient,
 } from './cluster.js'
 import { forbiddenCommand } from './rights.js'
+import './second-errors.js'
 import {
   isOtherwise,
   masterOf,
@@ -25,20 +25,6 @@ import {
 import { throughSocket } from './socket.js'
 
 type OnError = (error: Error) => void
-
-/**
- * A connection with TLS can fail twice: Node ends one whose certificate it refuses, and then still emits the alert that the server
- * sends about that. ioredis hears only the first error of each of its connections, also of those that it and BullMQ open by
- * themselves: to sentinels, to nodes, for subscriptions, copies. The second one would end the process.
- */
-const prototype = Redis.prototype as unknown as Record<'silentEmit', (this: Emitting, ...event: unknown[]) => boolean>
-type Emitting = { readonly stream?: Duplex | null }
-const { silentEmit } = prototype
-prototype.silentEmit = function (...event) {
-  if (event[0] === 'error' && this.stream?.listeners('error').includes(heard) === false) this.stream.on('error', heard)
-  return silentEmit.apply(this, event)
-}
-const heard = () => undefined
 
 const FAIL_FAST = {
   // What was asked on a connection that was lost fails at once. With more, ioredis never settles what it does not resend.
