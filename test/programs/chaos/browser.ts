@@ -61,9 +61,10 @@ export function openBrowser(client: ChaosClient, { name: user, password, mark, a
     },
 
     /** As somebody who is not signed in. */
-    asStranger: (name: string, path: string, status: number) =>
+    /** @param inFaults how it may be answered while something is out of order, besides */
+    asStranger: (name: string, path: string, status: number, inFaults?: readonly number[]) =>
       client.send({
-        ...{ user, asked: { what: 'page', name, statuses: [status], mark }, method: 'GET', path },
+        ...{ user, asked: { what: 'page', name, statuses: [status], inFaults, mark }, method: 'GET', path },
         headers: { accept: 'text/html', 'x-forwarded-for': address },
       }),
 

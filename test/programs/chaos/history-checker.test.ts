@@ -260,6 +260,15 @@ describe('the checker reports, about answers,', () => {
     expect(judged([each])).toContain('I13')
   })
 
+  it('a page that may be shown in faults alone, while nothing is out of order', () => {
+    const asked: Asked = { what: 'page', name: 'a private file', statuses: [404], inFaults: [200], mark: 'm' }
+    const shown = exchange(asked, answered(200, {}))
+    expect(judged([shown])).toContain('page')
+    expect(judged([shown], undefined, true)).not.toContain('page')
+    const never = exchange({ ...asked, inFaults: undefined }, answered(200, {}))
+    expect(judged([never], undefined, true)).toContain('page')
+  })
+
   it('internal errors in a list of their own, even where they are excused', () => {
     const checker = historyChecker(() => true, SECRET)
     checker.add(exchange(submit, answered(500, { error: 'Oh.' })))

@@ -94,8 +94,13 @@ export function historyChecker(excused: (exchange: Exchange) => boolean, secret:
       accuse('limit', `a 402 does not name the limit: ${said} ${request}`)
   }
 
-  function visited({ user }: Exchange, { name, statuses, mark }: Asked & { what: 'page' }, got: Answered): void {
-    if (!statuses.includes(got.status))
+  function visited(
+    exchange: Exchange,
+    { name, statuses, inFaults, mark }: Asked & { what: 'page' },
+    got: Answered,
+  ): void {
+    const { user } = exchange
+    if (!statuses.includes(got.status) && !(inFaults?.includes(got.status) && excused(exchange)))
       accuse('page', `${name} of ${user} got ${got.status} instead of ${statuses} (request ${got.requestId})`)
     const others = got.page?.text.match(VISITORS_MARK)?.filter((found) => found !== mark) ?? []
     if (others.length > 0) accuse('page', `${name} of ${user} showed ${others[0]} (request ${got.requestId})`)

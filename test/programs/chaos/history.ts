@@ -10,8 +10,17 @@ export type Asked =
   | { readonly what: 'account' }
   /** An act of an operator's program, and how it may be answered. */
   | { readonly what: 'act'; readonly name: string; readonly statuses: readonly number[] }
-  /** A page of the website, or a form of one: how it may be answered, and the word that only this visitor's things hold. */
-  | { readonly what: 'page'; readonly name: string; readonly statuses: readonly number[]; readonly mark: string }
+  /**
+   * A page of the website, or a form of one: how it may be answered, also while something is out of order, and the word that only this
+   * visitor's things hold.
+   */
+  | {
+      readonly what: 'page'
+      readonly name: string
+      readonly statuses: readonly number[]
+      readonly inFaults?: readonly number[] | undefined
+      readonly mark: string
+    }
   /** Something whose answer is known beforehand. */
   | { readonly what: 'probe'; readonly name: string; readonly status: number; readonly createImage: boolean }
 
