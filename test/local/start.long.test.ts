@@ -39,7 +39,7 @@ describe('npm start', { timeout: 180_000 }, () => {
       headers: { origin: link.origin },
       body: link.searchParams,
     })
-    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/sign-in?begun=&next=%2Fplayground'])
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/playground'])
     expect(started.output.stdout).toContain('user sign-in-link easel-demo')
 
     const curl = started.output.stdout

@@ -29,9 +29,6 @@ export async function visit(url: string, path: string, { body, cookie, headers }
   }
 }
 
-/** Where the website leads who has just signed in, and from there to `next`. */
-export const onTheWayTo = (next: string): string => `/sign-in?begun=&next=${encodeURIComponent(next)}`
-
 /** @param origin read at each request: in most tests the service starts after the file has loaded */
 export const formsOf = (origin: () => string) => ({
   send: (method: string, path: string, sent?: Sent) => visit(origin(), path, sent, method),

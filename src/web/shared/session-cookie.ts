@@ -124,10 +124,6 @@ function pathOf(url: string | readonly string[] | undefined): string {
   return pathname + search
 }
 
-/** Leads who has just signed in to `next`, or says why not: only the next request shows whether the browser keeps the session. */
-export const leadOn = (reply: FastifyReply, next: string): FastifyReply =>
-  reply.redirect(`/sign-in?begun=&next=${encodeURIComponent(next)}`, 303)
-
 export const noSuchPage = () =>
   new AppError('not_found', 'There is no page at this address. Check the link, or begin at the front page.')
 

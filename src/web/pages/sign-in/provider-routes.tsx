@@ -9,7 +9,7 @@ import { isSameText } from '../../../lib/same-text.js'
 import { Layout, sendPage } from '../../parts/layout.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { leadOn, type SessionCookie } from '../../shared/session-cookie.js'
+import type { SessionCookie } from '../../shared/session-cookie.js'
 import { useTexts } from '../../texts/texts.js'
 import { sendSignInPage, WINDOW_MS } from './sign-in-page.js'
 
@@ -155,7 +155,7 @@ export function providerRoutes(app: App, options: WebsiteOptions, cookies: Sessi
         if (isOperator !== undefined) await applyGroupRole(ports.recorded, accountId, isOperator)
         if (await cookies.signIn(request, reply, accountId)) {
           cookies.keepIdToken(reply, person.idToken)
-          return leadOn(reply, next)
+          return reply.redirect(next, 303)
         }
       }
       const lacks = 'lacks' in found ? found.lacks : 'account'

@@ -12,7 +12,7 @@ import { SiteName } from '../../parts/site-context.js'
 import { refusalMessage } from '../../shared/answers.js'
 import { nextPath } from '../../shared/next-path.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { leadOn, type SessionCookie } from '../../shared/session-cookie.js'
+import type { SessionCookie } from '../../shared/session-cookie.js'
 import { useTexts } from '../../texts/texts.js'
 
 interface SignInForm {
@@ -185,13 +185,12 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     sendSignInPage(options, reply, status, form)
 
   const given = z.literal('').optional().catch(undefined)
-  const signInQuery = z.object({ next: nextPath, sent: given, again: given, begun: given })
-  app.get('/sign-in', { schema: { querystring: signInQuery } }, async ({ query, signedIn, texts }, reply) => {
-    const { next, sent, again, begun } = query
-    if (signedIn) return reply.redirect(next, 303)
-    if (begun !== undefined) return showForm(reply, 400, { next, problem: texts.signIn.problems.notKept })
-    return showForm(reply, 200, { next, sent: sent !== undefined, again: again !== undefined })
-  })
+  const signInQuery = z.object({ next: nextPath, sent: given, again: given })
+  app.get('/sign-in', { schema: { querystring: signInQuery } }, async ({ query, signedIn }, reply) =>
+    signedIn
+      ? reply.redirect(query.next, 303)
+      : showForm(reply, 200, { next: query.next, sent: query.sent !== undefined, again: query.again !== undefined }),
+  )
 
   app.post('/sign-in', { schema: { body: signInBody } }, async (request, reply) => {
     const { username, password, next } = request.body
@@ -214,7 +213,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     const isCurrent = right && (await credentials.find(username))?.passwordHash === found?.passwordHash
     if (!isCurrent || !found || !(await cookies.signIn(request, reply, found.accountId)))
       return refuse(401, problems.wrong)
-    return leadOn(reply, next)
+    return reply.redirect(next, 303)
   })
 
   app.post('/sign-in/mail', { schema: { body: signInBody } }, async (request, reply) => {
@@ -255,7 +254,7 @@ export function signInRoutes(app: App, options: WebsiteOptions, cookies: Session
     if (accountId && hash) await credentials.setPassword(accountId, hash, undefined)
     if (!accountId || !(await cookies.signIn(request, reply, accountId)))
       return showForm(reply, 401, { next, problem: request.texts.signIn.problems.linkOver })
-    return leadOn(reply, next)
+    return reply.redirect(next, 303)
   })
 
   app.post('/sign-out', async (request, reply) => {

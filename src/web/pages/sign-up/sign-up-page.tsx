@@ -9,7 +9,7 @@ import { Layout, sendPage } from '../../parts/layout.js'
 import { Notices } from '../../parts/page-parts.js'
 import { refusalMessage } from '../../shared/answers.js'
 import type { WebsiteOptions } from '../../shared/ports.js'
-import { leadOn, type SessionCookie } from '../../shared/session-cookie.js'
+import type { SessionCookie } from '../../shared/session-cookie.js'
 import { inWords } from '../../texts/refusals.js'
 import { useTexts } from '../../texts/texts.js'
 
@@ -88,6 +88,6 @@ export function signUpRoutes(app: App, options: WebsiteOptions, cookies: Session
     // The account has no address until its owner has shown that it is theirs. Whether another one has it is not told.
     await mails.sendConfirmation(accountId, address, request.texts.language, networks)
     await cookies.signIn(request, reply, accountId)
-    return leadOn(reply, '/welcome')
+    return reply.redirect('/welcome', 303)
   })
 }

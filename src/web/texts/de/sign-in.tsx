@@ -36,9 +36,7 @@ export const signIn: Texts['signIn'] = {
     noName: 'Gib zuerst deinen Benutzernamen oder deine E-Mail-Adresse ein.',
     linkOver: 'Dieser Link wurde schon benutzt oder ist zu alt. Fordere einen neuen an.',
     notBegun:
-      'Diese Anmeldung hat nicht in diesem Browser begonnen, oder sie hat zu lange gedauert, oder der Browser behält keine Cookies. Lass ihn die dieser Seite behalten, und beginne noch einmal.',
-    notKept:
-      'Dein Browser behält keine Cookies, darum bist du nicht angemeldet. Lass ihn die dieser Seite behalten, und melde dich noch einmal an.',
+      'Diese Anmeldung hat nicht in diesem Browser begonnen, oder sie hat zu lange gedauert. Beginne noch einmal.',
   },
   failures: {
     refused: (host) => `${host} hat dich nicht angemeldet. Beginne noch einmal, oder melde dich anders an.`,

@@ -39,11 +39,7 @@ export const signIn = {
     noPasswords: 'Passwords are not used on this site. Sign in another way.',
     noName: 'Fill in your username or email first.',
     linkOver: 'This link was used before or is too old. Ask for a new one.',
-    notBegun:
-      'This sign-in was not begun in this browser, or took too long, or the browser keeps no cookies. Let it keep those of this site, and begin again.',
-    /** They were signed in, and their browser did not come back so. */
-    notKept:
-      'Your browser keeps no cookies, so you are not signed in. Let it keep those of this site, and sign in again.',
+    notBegun: 'This sign-in was not begun in this browser, or took too long. Begin again.',
   },
   /** Why nobody was signed in at the identity provider. */
   failures: {
