@@ -14,26 +14,26 @@ const PAGE = [
   ...['cache-control', 'content-security-policy', 'referrer-policy', 'x-content-type-options'],
   ...['cross-origin-opener-policy', 'permissions-policy'],
 ]
-const CODE = 'x-error-code'
+const ERROR = ['x-error-code', 'cache-control']
 
 const ASKED: [string, string, 'key' | 'no key', number, string[]][] = [
   ['GET', '/', 'no key', 200, PAGE],
   ['GET', '/health', 'no key', 200, []],
   ['GET', '/image/none', 'no key', 404, PAGE],
-  ['GET', '/cdn/none', 'no key', 404, [CODE, 'cache-control']],
-  ['GET', '/nothing', 'no key', 404, [CODE]],
+  ['GET', '/cdn/none', 'no key', 404, ERROR],
+  ['GET', '/nothing', 'no key', 404, ERROR],
   ['GET', '/openapi.json', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
-  ['GET', '/v1/nothing', 'no key', 404, [CODE]],
+  ['GET', '/v1/nothing', 'no key', 404, ERROR],
   ['GET', '/llms.txt', 'no key', 200, ['access-control-allow-origin', 'cache-control']],
-  ['OPTIONS', '/api/v1/generate', 'no key', 405, [CODE, 'allow']],
-  ['GET', '/api/v1/account', 'no key', 401, [CODE, 'www-authenticate']],
+  ['OPTIONS', '/api/v1/generate', 'no key', 405, [...ERROR, 'allow']],
+  ['GET', '/api/v1/account', 'no key', 401, [...ERROR, 'www-authenticate']],
   ['GET', '/api/v1/account', 'key', 200, LIMITED],
   ['GET', '/api/v1/models', 'key', 200, [...LIMITED, 'etag']],
-  ['GET', '/api/v1/generate/none', 'key', 404, [...LIMITED, CODE]],
-  ['POST', '/api/v1/generate', 'key', 400, [...LIMITED, CODE]],
-  ['POST', '/v1/images/generate', 'key', 400, [...LIMITED, CODE]],
-  ['POST', '/mcp', 'key', 403, [CODE]],
-  ['GET', '/mcp', 'key', 405, [CODE, 'allow']],
+  ['GET', '/api/v1/generate/none', 'key', 404, [...LIMITED, ...ERROR]],
+  ['POST', '/api/v1/generate', 'key', 400, [...LIMITED, ...ERROR]],
+  ['POST', '/v1/images/generate', 'key', 400, [...LIMITED, ...ERROR]],
+  ['POST', '/mcp', 'key', 403, ERROR],
+  ['GET', '/mcp', 'key', 405, [...ERROR, 'allow']],
 ]
 
 const send = (method: string, path: string, key?: string) =>

@@ -38,6 +38,16 @@ describeInBrowser('in a browser that forbids storage and denies the clipboard', 
     expect(await page.locator('time[data-local]').count()).toBe(0)
   })
 
+  it('the sign-in page says where cookies are refused that it needs them, and nothing elsewhere', async () => {
+    const { page, context: tabs } = await openDenied('/sign-in', false)
+    const notice = page.getByText('Your browser keeps no cookies')
+    await page.getByRole('heading').first().waitFor()
+    expect(await notice.isVisible()).toBe(false)
+    await tabs.addInitScript(`Object.defineProperty(Navigator.prototype, 'cookieEnabled', { get: () => false })`)
+    await page.reload()
+    await notice.waitFor()
+  })
+
   it('the playground shows its request as code, in each language, and copies it', async () => {
     const { page } = await openDenied('/playground')
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('a quiet harbour')

@@ -32,6 +32,8 @@ window.choices = {
   },
 }
 
+document.querySelector('#no-cookies')?.toggleAttribute('hidden', navigator.cookieEnabled)
+
 async function copied(text, button) {
   try {
     await navigator.clipboard.writeText(text)

@@ -56,6 +56,9 @@ const SignInPage = ({
       <form class="card stack" method="post" action={takesPasswords ? '/sign-in' : '/sign-in/mail'}>
         <h1>{parts.signIn}</h1>
         <Notices done={sent ? words.sent(LINK_MINUTES) : undefined} problem={problem} />
+        <p class="problem" role="alert" id="no-cookies" hidden>
+          {words.noCookies}
+        </p>
         <input type="hidden" name="next" value={next} />
         {(takesPasswords || sendsMail) && (
           <UsernameField label={words.name} value={username} maxLength={MAX_EMAIL_LENGTH} />

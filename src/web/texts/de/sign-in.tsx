@@ -9,6 +9,8 @@ export const signIn: Texts['signIn'] = {
   mail: 'Link per E-Mail schicken',
   at: (host) => `Mit ${host} anmelden`,
   askOperator: 'Kein Passwort, oder vergessen? Bitte den Betreiber dieser Website um einen Link.',
+  noCookies:
+    'Dein Browser behält keine Cookies dieser Website, darum kann niemand angemeldet sein: Erlaube sie, dann melde dich an.',
   isNew: 'Neu hier?',
   createAccount: 'Konto anlegen',
   link: {

@@ -11,6 +11,7 @@ export const signIn = {
   /** @param host the identity provider's */
   at: (host: string): string => `Sign in with ${host}`,
   askOperator: 'No password, or forgotten? Ask the operator of this site for a link.',
+  noCookies: 'Your browser keeps no cookies from this site, so nobody can be signed in: allow them, then sign in.',
   isNew: 'New here?',
   createAccount: 'Create an account',
   link: {
