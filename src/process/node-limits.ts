@@ -13,9 +13,9 @@ const API_LIMITS: Record<string, Range & { readonly step?: number }> = {
 /** Those limits of a workflow's nodes that are narrower than the API's own, by the API's names; undefined if none is. */
 export function limitsWithinApi(limits: NumberLimits): Record<string, Range> | undefined {
   const narrower = Object.entries(API_LIMITS).flatMap(([name, { min, max, step = 0 }]) => {
-    const its = limits[camelCase(name) as keyof NumberLimits]
-    const least = Math.max(min, step ? Math.ceil((its?.min ?? min) / step) * step : (its?.min ?? min))
-    const most = Math.min(max, step ? Math.floor((its?.max ?? max) / step) * step : (its?.max ?? max))
+    const range = limits[camelCase(name) as keyof NumberLimits]
+    const least = Math.max(min, step ? Math.ceil((range?.min ?? min) / step) * step : (range?.min ?? min))
+    const most = Math.min(max, step ? Math.floor((range?.max ?? max) / step) * step : (range?.max ?? max))
     return least <= most && (least > min || most < max) ? [[name, { min: least, max: most }] as const] : []
   })
   return narrower.length > 0 ? Object.fromEntries(narrower) : undefined

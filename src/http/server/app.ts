@@ -25,7 +25,7 @@ import { type Draining, endConnections } from './drain.js'
 import { healthRoutes, versionRoute } from './health-routes.js'
 import { answerUnreadable, noteRequest, refuseTunnel, requireUtf8 } from './malformed-requests.js'
 import { describeApi } from './openapi.js'
-import { tellOfSetUp } from './set-up-hints.js'
+import { logSetUpHints } from './set-up-hints.js'
 
 /** The website, which imports this interface: it lies above it. */
 export interface Website {
@@ -90,7 +90,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   requireUtf8(app)
   endConnections(app, options.draining)
   limitConnections(app, options.trustedProxies, options.connections)
-  tellOfSetUp(app, options)
+  logSetUpHints(app, options)
   app.server.on('request', noteRequest)
   dropFloods(app.server)
   app.server.on('connect', refuseTunnel)
@@ -123,7 +123,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 function createInstance({ log, trustedProxies }: AppOptions): App {
-  const tell = occasionally<string>((_times, sentence) => log.warn(sentence))
+  const warn = occasionally<string>((_times, sentence) => log.warn(sentence))
   return fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -150,7 +150,7 @@ function createInstance({ log, trustedProxies }: AppOptions): App {
       reply.header('x-request-id', request.id)
       handleErrors(error, request as FastifyRequest, reply as unknown as FastifyReply)
     },
-    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, tell),
+    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, warn),
   }).withTypeProvider<ZodTypeProvider>()
 }
 

@@ -31,20 +31,20 @@ const OTHER_PROTOCOLS: readonly (readonly [string, string])[] = [
 
 /**
  * For the server's "clientError" event: Node could not read the request as HTTP, or it did not arrive in time. Fastify
- * has no request to answer then, so the answer is written by hand. `tell` gets a sentence that only the log can show, since who sent
+ * has no request to answer then, so the answer is written by hand. `warn` gets a sentence that only the log can show, since who sent
  * this may not understand the answer.
  */
 export function answerUnreadable(
   error: Error & { code?: string; rawPacket?: unknown },
   socket: Socket,
-  tell: (sentence: string) => void,
+  warn: (sentence: string) => void,
 ): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return void refuseUnlessArrived(socket)
   const begun = error.rawPacket instanceof Buffer ? error.rawPacket.toString('latin1', 0, 20) : ''
   const other = OTHER_PROTOCOLS.find(([bytes]) => begun.startsWith(bytes))?.[1]
   // From the internet it is somebody who tries what answers.
-  if (other && isPrivateAddress(socket.remoteAddress ?? '')) tell(other)
+  if (other && isPrivateAddress(socket.remoteAddress ?? '')) warn(other)
   const [status, message] =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? ['431 Request Header Fields Too Large', 'The request headers are larger than 16 KiB: shorten them.']
